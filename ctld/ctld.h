@@ -21,12 +21,12 @@
  *	watch        which jobs have changed, and the clients that follow them
  *	fence, mail  the site's programs
  *	reload       the configuration, read again
- *	acct         walks over all present and past jobs (rpc/acct/acct.h)
+ *	acct         walks over all present and past jobs (rpc/acct/acct_walk.h)
  *	census       how many GPUs there are, for the audit trail
  *
- * One thread runs all of it. `struct ctld` is made and freed by parts.c; the parts get a pointer to
- * it and use what they need. A part calls those above it only through hooks that parts.c gives it.
- * No state here must survive a restart: the core has all of that.
+ * One thread runs all of it. `struct ctld` is made and freed by startup.c; the parts get a pointer
+ * to it and use what they need. A part calls those above it only through hooks that startup.c
+ * gives it. No state here must survive a restart: the core has all of that.
  */
 #ifndef CTLD_CTLD_H
 #define CTLD_CTLD_H

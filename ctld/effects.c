@@ -12,7 +12,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/jobs/bulk.h"
 #include "ctld/site/fence.h"
 #include "ctld/site/mail.h"

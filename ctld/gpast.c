@@ -21,8 +21,8 @@
 #include "common/net/frame.h"
 #include "common/net/msg.h"
 #include "ctld/rpc/acct/acct_record.h"
-#include "ctld/rpc/acct/acct_take.h"
-#include "ctld/wire/answer.h"
+#include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/wire/answer_frame.h"
 #include "ctld/wire/convert.h"
 
 /* --- frames --------------------------------------------------------------------------------- */

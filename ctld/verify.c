@@ -5,7 +5,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/store/verify.h"
+#include "ctld/store/verify_copy.h"
 
 static int take_row(void *arg, const struct row *row, struct error *err)
 {

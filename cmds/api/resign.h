@@ -10,7 +10,7 @@
  * way. It is signed as the controller shows it only if its owner says `unchecked`.
  *
  * A job that was checked may be changed before it is signed: then the owner signs another spec in
- * its place, which the controller accepts where it is allowed (ctld/core/intake/respec.h).
+ * its place, which the controller accepts where it is allowed (ctld/core/intake/replace_spec.h).
  */
 #ifndef CMDS_RESIGN_H
 #define CMDS_RESIGN_H

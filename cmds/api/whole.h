@@ -2,7 +2,7 @@
  *
  * A controller that was asked so (`whole` of ListJobs and others) cuts nothing: a very large item
  * comes in pieces, one at the end of a part and the next at the beginning of the part behind it
- * (ctld/rpc/call/part.h). Here they are put together again.
+ * (ctld/rpc/call/answer_parts.h). Here they are put together again.
  */
 #ifndef CMDS_WHOLE_H
 #define CMDS_WHOLE_H

@@ -207,7 +207,7 @@ struct conf_idle {
 /* One node; `nodes` entries with hostlists are expanded and node_defaults filled in. What is 0 is
  * taken as the agent finds it; what is given is demanded of the node. GPU indices are handed out in
  * the order of `gpus`: type gpus[0] has 0..count-1, and so on. The core adds what `mig` demands
- * (ctld/core/nodes/hardware.h). */
+ * (ctld/core/nodes/discovered_hardware.h). */
 struct conf_node {
 	char *name;
 	uint32_t cpus;
@@ -295,7 +295,7 @@ struct conf_controller {
 	uint64_t min_free_mb;                   /* below: submits are refused */
 	uint32_t workers;                       /* helper threads */
 	uint32_t max_sessions;                  /* of users, all together */
-	/* What one user may hold (ctld/core/records/budget.h); sizes in bytes. */
+	/* What one user may hold (ctld/core/records/controller_budget.h); sizes in bytes. */
 	uint32_t sessions_per_user, streams_per_user;
 	uint64_t requests_per_user, waits_per_user, unread_per_user, memory_per_user;
 	uint64_t scripts_per_user;

@@ -2,7 +2,7 @@
  *
  * One number, the larger the closer: NVLinks count first, the more the better, then what PCIe has
  * between the two. Only comparing it makes sense. Agents find it out (noded/gpu/pcie.h), the
- * scheduler goes by it (ctld/core/place/gpu_choice.h), people read it in the words of `nvidia-smi
+ * scheduler goes by it (ctld/core/place/closest_gpus.h), people read it in the words of `nvidia-smi
  * topo -m`.
  *
  * On the wire it is not told pair by pair: what PCIe has between GPUs is a tree, so each GPU says

@@ -83,7 +83,8 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
 /* The same configuration, with the GPUs that were found where it leaves them open. Valid until the
  * next call that changes the core; nodes and partitions have the same indices. */
 const struct conf *core_conf(const struct core *core);
-/* The accounts of each user: the core charges the jobs in memory, the world all else (budget.h). */
+/* The accounts of each user: the core charges the jobs in memory, the world all else
+ * (controller_budget.h). */
 struct budget *core_budget(const struct core *core);
 
 /* Was a submit of this user with that token (NONCE_BYTES) accepted? */
@@ -189,8 +190,8 @@ const char *respec_name(enum respec_field field);
 bool core_job_next(
         const struct core *core, uint64_t after, struct clocks now, struct job_view *view);
 /* The same with only the fields that jobs are selected by: ids and refs, names of user, account,
- * partition, QOS and job, state, nodes, labels, `set`, and `tasks` of a record of one task. The cost is
- * small for any job. */
+ * partition, QOS and job, state, nodes, labels, `set`, and `tasks` of a record of one task. The
+ * cost is small for any job. */
 bool core_job_next_brief(const struct core *core, uint64_t after, struct job_view *view);
 bool core_job_brief(const struct core *core, uint64_t ref, struct job_view *view);
 /* Only its user's name; "": the job does not exist. */
@@ -216,8 +217,8 @@ bool core_job_prio(
 /* The tree of accounts and their users, depth first. Start with *cursor 0; false: no more. Valid
  * for one walk between two calls that change the core. */
 bool core_share_next(const struct core *core, size_t *cursor, struct share_view *view);
-/* What an account (share_view.index) is guaranteed and has, type by type: of those that any account has a
- * guarantee of. Likewise. */
+/* What an account (share_view.index) is guaranteed and has, type by type: of those that any
+ * account has a guarantee of. Likewise. */
 bool core_share_gpus(const struct core *core, uint32_t account, size_t *cursor,
         struct share_gpus *view);
 
@@ -253,8 +254,8 @@ bool core_run_view(
 bool core_job_run_next(const struct core *core, uint64_t ref, uint32_t *rank, struct clocks now,
         struct run_view *view);
 
-/* The step that runs of a record with that ref, the next after number `after` (at first -1). Borrowed
- * until the core changes. NULL: no more. */
+/* The step that runs of a record with that ref, the next after number `after` (at first -1).
+ * Borrowed until the core changes. NULL: no more. */
 const struct step_report *core_step_next(const struct core *core, uint64_t ref, int64_t after);
 
 /* The rows of a job and of all its runs in memory, as they would be stored if its living runs had
@@ -328,7 +329,8 @@ bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struc
  * not known, or there are not two. */
 near_t core_gpus_apart(const struct core *core, uint32_t node, uint64_t gpus);
 
-/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/gpu/near.h); "": not known. */
+/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/gpu/near.h); "": not
+ * known. */
 #define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
 void core_gpu_near(
         const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT]);

@@ -1,4 +1,4 @@
-/* core_impl.h - what core.c, seal.c, load.c and timers.c have in common */
+/* core_impl.h - what core.c, changed_rows.c, load.c and timers.c have in common */
 #ifndef CTLD_CORE_CORE_IMPL_H
 #define CTLD_CORE_CORE_IMPL_H
 

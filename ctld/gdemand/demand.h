@@ -1,7 +1,8 @@
 /* demand.h - what is made of a history: one function a question, each adds its tables to the book
  *
- * W(t), what is wanted, are the GPUs in use if every job had started as soon as it could; S(t) those
- * that were given. W does not depend on how large the cluster is, only on what users sent to it.
+ * W(t), what is wanted, are the GPUs in use if every job had started as soon as it could; S(t)
+ * those that were given. W does not depend on how large the cluster is, only on what users sent to
+ * it.
  */
 #ifndef GDEMAND_DEMAND_H
 #define GDEMAND_DEMAND_H
@@ -10,10 +11,10 @@
 
 #include "common/conf/conf.h"
 #include "ctld/gdemand/bootstrap.h"
-#include "ctld/gdemand/level.h"
-#include "ctld/gdemand/past.h"
-#include "ctld/gdemand/sheet.h"
-#include "ctld/gdemand/weighted.h"
+#include "ctld/gdemand/level_over_time.h"
+#include "ctld/gdemand/history_jobs.h"
+#include "ctld/gdemand/tables.h"
+#include "ctld/gdemand/weighted_stats.h"
 
 #define DEMAND_ALL UINT32_MAX
 
@@ -61,15 +62,15 @@ void demand_init(struct demand *d, const struct past *past, const struct conf *c
 void demand_clear(struct demand *d);
 
 /* In this order. */
-void demand_summary(struct demand *d);     /* summary.c: which history, and what is wrong with it */
+void demand_summary(struct demand *d);     /* history_summary.c: which one, what is wrong with it */
 void demand_concurrency(struct demand *d); /* concurrency.c */
 void demand_bursts(struct demand *d);      /* bursts.c; needs the one before */
-void demand_queue(struct demand *d);       /* queue.c */
-void demand_tolerance(struct demand *d);   /* tolerance.c */
-void demand_mix(struct demand *d);         /* mix.c */
-void demand_residency(struct demand *d);   /* residency.c */
+void demand_queue(struct demand *d);       /* queue_depth.c */
+void demand_tolerance(struct demand *d);   /* wait_tolerance.c */
+void demand_mix(struct demand *d);         /* usage_breakdown.c */
+void demand_residency(struct demand *d);   /* model_residency.c */
 void demand_durations(struct demand *d);   /* durations.c */
-void demand_hidden(struct demand *d);      /* hidden.c */
+void demand_hidden(struct demand *d);      /* hidden_demand.c */
 
 /* --- shared ---------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include "ctld/gdemand/charts.h"
 #include "ctld/gdemand/demand.h"
 #include "ctld/gdemand/options.h"
-#include "ctld/gdemand/propose.h"
-#include "ctld/gdemand/size.h"
+#include "ctld/gdemand/propose_conf.h"
+#include "ctld/gdemand/cluster_size.h"
 #include "ctld/gsim/cluster.h"
 
 #define BAD_SHOWN 20 /* broken rows */

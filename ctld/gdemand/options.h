@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctld/gdemand/past.h"
+#include "ctld/gdemand/history_jobs.h"
 
 struct gdemand_options {
 	const char **files; /* owned array */

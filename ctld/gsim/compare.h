@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
-#include "ctld/gsim/results.h"
+#include "ctld/gsim/job_results.h"
 
 #define COMPARE_BLOCKS 60
 #define COMPARE_DRAWS  2000

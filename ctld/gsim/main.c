@@ -9,7 +9,7 @@
 #include "common/base/progress.h"
 #include "common/base/tool.h"
 #include "common/base/units.h"
-#include "ctld/gsim/rerun.h"
+#include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/compare.h"
 #include "ctld/gsim/options.h"

@@ -22,10 +22,10 @@
 #include "common/base/error.h"
 #include "common/gpu/near.h"
 #include "common/job/run.h"
-#include "ctld/gsim/lending.h"
-#include "ctld/gsim/history/names.h"
-#include "ctld/gsim/results.h"
-#include "ctld/gsim/samples.h"
+#include "ctld/gsim/memory_bursts.h"
+#include "ctld/gsim/history/name_numbers.h"
+#include "ctld/gsim/job_results.h"
+#include "ctld/gsim/percentiles.h"
 #include "ctld/gsim/timeline.h"
 
 #define SLOWDOWN_BOUND ((usec_t)10 * 1000000)

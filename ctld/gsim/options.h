@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "ctld/gsim/history/history.h"
-#include "ctld/gsim/replay.h"
-#include "ctld/gsim/requests/scaling.h"
+#include "ctld/gsim/replay_history.h"
+#include "ctld/gsim/requests/compare_autoscalers.h"
 
 struct options {
 	const char *conf, *nodes; /* at most one; neither: the system's gpusched.conf */

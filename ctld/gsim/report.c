@@ -9,7 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/base/units.h"
-#include "ctld/gsim/shares.h"
+#include "ctld/gsim/account_shares.h"
 
 #define US_PER_HOUR 3.6e9
 #define US_PER_S    1e6

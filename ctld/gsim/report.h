@@ -11,7 +11,7 @@
 
 #include "common/conf/conf.h"
 #include "ctld/gsim/measures.h"
-#include "ctld/gsim/replay.h"
+#include "ctld/gsim/replay_history.h"
 
 /* What was replayed, and what was assumed. All borrowed. */
 struct report_input {

@@ -1,12 +1,20 @@
-/* world_impl.h - the inside of a world: world.c (core and clocks), jobs.c (jobs and runs) */
+/* world_impl.h - the inside of a world, for its files
+ *
+ *	world.c       core and clocks
+ *	world_jobs.c  jobs, from the history to the core
+ *	world_runs.c  their runs
+ *	lost_work.c   what a stop of a run loses
+ */
 #ifndef GSIM_WORLD_IMPL_H
 #define GSIM_WORLD_IMPL_H
 
 #include "ctld/core/core.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
-#include "ctld/gsim/history/names.h"
+#include "ctld/gsim/history/name_numbers.h"
 #include "ctld/gsim/world.h"
+
+#define WORLD_FIRST_UID 1000 /* user 0 of the history */
 
 /* What a node's runs hold, as the node would know it. */
 struct world_node {
@@ -90,9 +98,16 @@ void world_apply(struct world *w, const struct core_event *event);
 /* What must never be. The first is kept. */
 void world_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+void world_job_forget(struct world *w, struct world_job *job);
+
 void world_run_start(struct world *w, const struct order *order);
 void world_run_stop(struct world *w, const struct order *order);
 void world_run_ends(struct world *w, struct world_run *run);
 void world_run_result(struct world *w, const struct world_run *run, usec_t end);
+
+/* The attempt begins; a run of it is over; all are over, and the job waits again. */
+void lost_work_begin(struct world_job *job);
+void lost_work_add(struct world *w, const struct world_run *run);
+void lost_work_requeue(struct world_job *job);
 
 #endif

@@ -17,7 +17,7 @@
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/tick.h"
-#include "ctld/loop/user_peers.h"
+#include "ctld/loop/session_limits.h"
 #include "ctld/wire/convert.h"
 
 void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)

@@ -5,9 +5,9 @@
  * refuses submits that would leave less than `min_free` of the rest (EV_DISK_FREE).
  *
  * If other programs have filled the disk, the ends of runs are written to the space of a reserve
- * file (store/home.h), and submits are refused until there is space for a reserve again. If that is
- * used up too, a commit waits for space. Meanwhile no change can be answered, and new requests are
- * refused at once.
+ * file (store/state_dir.h), and submits are refused until there is space for a reserve again. If
+ * that is used up too, a commit waits for space. Meanwhile no change can be answered, and new
+ * requests are refused at once.
  */
 #ifndef CTLD_DISK_SPACE_H
 #define CTLD_DISK_SPACE_H

@@ -8,7 +8,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/recorder.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 
 struct inputs {
 	struct core *core;         /* owned; NULL: not yet */

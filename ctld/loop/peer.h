@@ -36,9 +36,9 @@ struct peer {
 	bool registered;
 	bool takes_settings;
 	uint64_t settings; /* hash of those that it was told */
-	/* bookkeeping; what is charged to its user: core/records/budget.h */
+	/* bookkeeping; what is charged to its user: core/records/controller_budget.h */
 	bool closed, paused;
-	struct user_sessions *user; /* user_peers.h; NULL: an agent, or closed */
+	struct user_sessions *user; /* session_limits.h; NULL: an agent, or closed */
 	TAILQ_ENTRY(peer) of_user;
 	size_t work, work_bytes; /* taken from it and not yet done with */
 	size_t input;            /* bytes of a frame in the making */
@@ -49,10 +49,10 @@ struct peer {
 	LIST_HEAD(, call) calls;
 	LIST_HEAD(, stream) streams; /* that begin or end here (rpc/nodes/streams.c) */
 	unsigned n_streams;
-	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (jobs/submit.c) */
+	STAILQ_HEAD(, submit) submits; /* with the workers, in order of arrival (jobs/submit_read.c) */
 	struct bulk *bulk;             /* parts that wait for the rest (jobs/bulk.h); NULL: none */
 	SLIST_HEAD(, unsent) unsent;   /* answers that were not sent whole, until their Reply */
-	bool script_asked;             /* of the store (jobs/show_script.c, jobs/resign.c) */
+	bool script_asked;             /* of the store (jobs/show_script.c, jobs/renew_signature.c) */
 };
 
 /* The user as which it asks. */

@@ -6,7 +6,7 @@
  * (back pressure), so a client that sends request after request is slowed down, not refused.
  *
  * Everything that leaves goes through peers_send(), and the gate keeps it until the state that it
- * reports is on disk. An answer that cannot be sent (wire/answer.h) ends with an error in its
+ * reports is on disk. An answer that cannot be sent (wire/answer_frame.h) ends with an error in its
  * Reply.
  */
 #ifndef CTLD_PEERS_H

@@ -13,7 +13,7 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/disk_space.h"
 #include "ctld/loop/users.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/wire/convert.h"
 
 struct request {

@@ -14,9 +14,9 @@
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/db.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_reader.h"
 
 #define ARCHIVE_LOG_PAGES 1000 /* of the file's log: then it goes into the file */
 

@@ -14,8 +14,8 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
-#include "ctld/store/wal.h"
+#include "ctld/core/rows/row_codec.h"
+#include "ctld/store/wal_check.h"
 
 /* quick_check reads the whole file; after an unclean end that is done up to this size (64 MiB). */
 #define CHECK_MAX_PAGES 16384

@@ -12,7 +12,7 @@
 
 #include "common/base/error.h"
 #include "ctld/core/rows/row.h"
-#include "ctld/store/pages.h"
+#include "ctld/store/page_checksums.h"
 #include "ctld/store/sql.h"
 
 struct db {
@@ -20,15 +20,15 @@ struct db {
 	const struct sql_schema *schema;
 	struct pages *pages; /* NULL: a copy that goes with the connection */
 	unsigned wal_pages;  /* in the write-ahead log, after the last commit */
-	bool log_cut_short;  /* its last transaction had a wrong bit, when it was opened (wal.h) */
+	bool log_cut_short;  /* its last transaction had a wrong bit, when it was opened (wal_check.h) */
 	bool is_behind;      /* the file may have torn pages, whose bytes are in the log */
 };
 
 /* Open or create `path` and bring it to the present version; a file from before pages had sums
- * (pages.h) is rewritten with them, unless the disk is too full. Refuses a file that is not
- * gpusched's, one that is newer than this program, one whose log is damaged (wal.h), a state.db
- * with any damaged page, and (where the check is cheap after an unclean end) one that is damaged
- * otherwise. On failure nothing is left open. */
+ * (page_checksums.h) is rewritten with them, unless the disk is too full. Refuses a file that is
+ * not gpusched's, one that is newer than this program, one whose log is damaged (wal_check.h), a
+ * state.db with any damaged page, and (where the check is cheap after an unclean end) one that is
+ * damaged otherwise. On failure nothing is left open. */
 int db_open(struct db *db, const char *path, const char *vfs, const struct sql_schema *schema,
         struct error *err);
 /* One more connection to a shared file that is already open in this process and at its present

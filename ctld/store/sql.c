@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/strbuf.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 /* clang-format off */
 
@@ -221,7 +221,7 @@ static const char *const state_steps[] = {
 		"length(spec) + length(script) + length(credential) AS bytes FROM blob "
 		"UNION ALL SELECT uid, bytes FROM piece) GROUP BY uid;",
 
-	/* Pages have sums (pages.h), and backups none of their own. */
+	/* Pages have sums (page_checksums.h), and backups none of their own. */
 	"DELETE FROM meta WHERE key = 'sum';",
 
 	/* Jobs can have steps. */
@@ -301,7 +301,7 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_SHARE("run"),
 
-	/* Pages have sums (pages.h): a program that knows nothing of them must not write here. */
+	/* Pages have sums (page_checksums.h): a program that knows nothing of them must not write here. */
 	"",
 
 	JOB_GETS_STEPS("job"),

@@ -1,7 +1,8 @@
 /* sql.h - every SQL text of gpusched, as named constants, or made of the columns of row.h
  *
  * No text is ever built from values: values are bound. Columns stand in the order of
- * ctld/core/rows/row.h; testsuite/unit/store/test_store_schema.c compares names, order, types and keys.
+ * ctld/core/rows/row.h; testsuite/unit/store/test_store_schema.c compares names, order, types and
+ * keys.
  *
  * To add a column: the line in row.h; a new last step in the schemas (`ADD_INTEGER("job", x)`, the
  * same for ended_job and for history.db). A step that has been released is never changed.
@@ -84,9 +85,9 @@ enum sql_statement { SQL_STATEMENTS(X) SQL_STATEMENT_COUNT };
 #undef X
 extern const char *const sql_statements[SQL_STATEMENT_COUNT];
 
-/* X(symbol, table, condition): what is read of history.db (past.h). Each is a slice through an
- * index, and goes on behind the row that the one before ended with; the last parameter is how many.
- */
+/* X(symbol, table, condition): what is read of history.db (history_reader.h). Each is a slice
+ * through an index, and goes on behind the row that the one before ended with; the last parameter
+ * is how many. */
 #define SQL_PAST(X)                                                                         \
 	X(PAST_JOB, TABLE_JOB, "id = ?1 AND part > ?2 ORDER BY part LIMIT ?3")              \
 	/* the array that a raw id may be of */                                             \

@@ -12,7 +12,7 @@
  * Every message about a change waits for the commit of its batch. The store does not see the
  * messages; it only announces which batch is durable.
  *
- * sql.c has all SQL; history.c moves retired rows to history.db by a thread of its own.
+ * sql.c has all SQL; history_writer.c moves retired rows to history.db by a thread of its own.
  */
 #ifndef CTLD_STORE_STORE_H
 #define CTLD_STORE_STORE_H
@@ -107,7 +107,7 @@ struct store_stats {
 	uint64_t scrubbed;       /* pages of both files that were read again and had their sums */
 	unsigned damaged;        /* files that have a page without: the sum, or an error */
 	char damage[1040];       /* the first of them, and what to do; "": none */
-	bool log_cut_short;      /* at the start a log's last transaction had a wrong bit (wal.h) */
+	bool log_cut_short;      /* at the start a log's last transaction had a wrong bit (wal_check.h) */
 	bool no_sums;            /* a file has none: the disk was too full at the start */
 	bool waits_for_room;     /* a commit is tried again and again: the disk is full */
 };

@@ -2,8 +2,8 @@
  *
  * The loop fills a batch, passes it on and learns of its commit through an eventfd; the store's
  * thread commits what it is given and does chores while there is nothing to commit. They share the
- * fields under the lock. What the work is stands in work.c. In synchronous mode there is no thread
- * and the loop's side does the same work.
+ * fields under the lock. What the work is stands in commit_and_chores.c. In synchronous mode there
+ * is no thread and the loop's side does the same work.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
 #include "ctld/store/backup.h"
-#include "ctld/store/work.h"
+#include "ctld/store/commit_and_chores.h"
 
 #define QUIET_US          500000            /* without a commit for so long: time for chores */
 #define FLUSH_LOOK_US     2000              /* at most so long until a flush goes on */

@@ -6,7 +6,7 @@
 
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 #include "ctld/tape/tape.h"
 
 enum stage { AT_BEGIN, LOADING, RUNNING, STAGES };

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 
 /* --- the kinds ------------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/row.h"
 #include "ctld/tape/bytes.h"
-#include "ctld/tape/form.h"
+#include "ctld/tape/struct_codec.h"
 
 #define TAPE_MAGIC     "gpusched record\n"
 #define TAPE_MAGIC_LEN 16

@@ -18,9 +18,9 @@
 #include "common/job/runused.h"
 #include "common/net/signedjob.h"
 #include "ctld/core/nodes/devices_list.h"
-#include "ctld/core/nodes/layout.h"
+#include "ctld/core/nodes/mig_layout.h"
 #include "ctld/core/request/labels.h"
-#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/convert_text.h"
 #include "ctld/wire/nameset.h"
 
 /* Names that have the same number here and on the wire: one that has not does not compile. */

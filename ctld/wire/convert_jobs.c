@@ -7,7 +7,7 @@
 #include "common/job/mail_types.h"
 #include "common/job/pattern.h"
 #include "common/job/runused.h"
-#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/convert_text.h"
 
 #define FILE_BYTES 8192 /* of a file's name, its patterns expanded */
 

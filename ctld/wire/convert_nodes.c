@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/convert_text.h"
 
 #define GPU_RUNS_SHOWN 64
 

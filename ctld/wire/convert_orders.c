@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ctld/core/nodes/devices_list.h"
-#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/convert_text.h"
 
 static void fill_devices(
         Gpusched__Registered *m, const struct conf *conf, uint32_t node, struct arena *arena)

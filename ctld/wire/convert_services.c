@@ -13,7 +13,7 @@
 #include "ctld/core/request/requests.h"
 #include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services.h"
-#include "ctld/wire/convert_parts.h"
+#include "ctld/wire/convert_text.h"
 
 #define REQUESTS_MAX 1e9 /* in flight on one replica: what is more is nonsense */
 

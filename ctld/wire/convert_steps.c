@@ -6,8 +6,8 @@
 
 #include "common/base/each.h"
 #include "common/base/text.h"
-#include "ctld/core/rows/codec.h"
-#include "ctld/wire/convert_parts.h"
+#include "ctld/core/rows/row_codec.h"
+#include "ctld/wire/convert_text.h"
 
 /* --- reports -------------------------------------------------------------------------------- */
 

@@ -16,11 +16,11 @@
 #include <sqlite3.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/batch_items.h"
 #include "ctld/store/db.h"
-#include "ctld/store/history.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_writer.h"
+#include "ctld/store/history_reader.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
 #define USERS      20

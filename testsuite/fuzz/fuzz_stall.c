@@ -1,13 +1,14 @@
 /* fuzz_stall.c - no request takes the loop long, in a state that users made hard
  *
- * A core in a hostile state is built once: fragmented arrays, one of which thousands run, jobs that wait for hundreds of others,
- * a thousand classes under quotas, gangs, a full cluster. An input is a list of choices of which
- * requests are made: controls and updates by filters, listings, questions, submits; between them runs
- * end, nodes come and go, time passes. Each goes through the decoder and is then done piece by piece,
- * as ctld/rpc does; a piece is what the loop does without looking at its sockets.
+ * A core in a hostile state is built once: fragmented arrays, one of which thousands run, jobs
+ * that wait for hundreds of others, a thousand classes under quotas, gangs, a full cluster. An
+ * input is a list of choices of which requests are made: controls and updates by filters,
+ * listings, questions, submits; between them runs end, nodes come and go, time passes. Each goes
+ * through the decoder and is then done piece by piece, as ctld/rpc does; a piece is what the loop
+ * does without looking at its sockets.
  *
- * FUZZ_STALL_MS=N judges: an input with a piece of more than N ms of processor time is tried again in
- * fresh states, and fails when it takes as long each time. Without it no time is judged, so that
+ * FUZZ_STALL_MS=N judges: an input with a piece of more than N ms of processor time is tried again
+ * in fresh states, and fails when it takes as long each time. Without it no time is judged, so that
  * `make check` does not depend on the machine; `make fuzz` sets it.
  */
 #include <stddef.h>
@@ -25,7 +26,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/wire/convert.h"
 #include "testsuite/fuzz/fuzz.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "common/net/msg.h"
-#include "ctld/rpc/call/part.h"
-#include "ctld/wire/answer.h"
+#include "ctld/rpc/call/answer_parts.h"
+#include "ctld/wire/answer_frame.h"
 #include "ctld/wire/convert.h"
 
 /* Each job is told so often, as if there were as many more: a list is more than one frame takes. */

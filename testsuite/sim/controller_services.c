@@ -8,7 +8,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/services.h"
 #include "ctld/wire/convert.h"

@@ -6,7 +6,7 @@
  *
  *	gpu_us, cpu_us, runs, cost   of all runs that are over: sums of integers, so they agree
  *	                             exactly with the runs they were added up from
- *	decayed at decayed_time      cost, halved every half_life (usage.h)
+ *	decayed at decayed_time      cost, halved every half_life (cost_and_decay.h)
  *
  * A run is billed once, when it is over. A late and more accurate record of it adds a second bill
  * with the difference. While the run is alive, a *meter* counts it in the ranking, not in the

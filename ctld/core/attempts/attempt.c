@@ -3,15 +3,7 @@
  * An attempt has one run on each node; the runs are distinguished by rank. An attempt starts with
  * all its runs or not at all. When one of them ends badly (other than by itself with exit code 0),
  * the others are ordered to end with the cause PEER. When none is alive any more, one of them
- * decides what becomes of the job: the first that ended badly, else rank 0. This need not be
- * stored. When the deciding run ended, each other run was over and had ended well, or was ordered
- * to end with PEER in the same event. So it is the one run that ended badly without that order.
- *
- * The script of a job with steps runs on rank 0 alone: the end of that run is the job's, whatever it
- * was, and the others are ordered to end then.
- *
- * If the owner or the scheduler ended the whole attempt, all runs got that order, and the lowest
- * rank that did not end well decides.
+ * decides what becomes of the job (deciding_rank.h).
  *
  * An orphan run does not count as alive for its attempt: it was given up.
  *
@@ -204,31 +196,6 @@ bool attempt_asked(const struct job *job)
 			return true;
 	}
 	return false;
-}
-
-bool attempt_is_decided_by(const struct job *job, const struct run *run)
-{
-	return job_info(job)->steps && run_info(run)->id.rank == 0 &&
-	       run_info(run)->end_wanted != END_PEER;
-}
-
-const struct run *attempt_decisive(const struct job *job)
-{
-	const struct run *first = job_run(job), *run, *told = NULL;
-
-	if (first && !run_lives(first) && attempt_is_decided_by(job, first))
-		return first;
-	for (run = first; run; run = run_next_rank(run)) {
-		if (run_lives(run) || run_ended_well(run))
-			continue;
-		if (run_info(run)->end_wanted != END_PEER)
-			return run;
-		if (!told)
-			told = run;
-	}
-	/* All of these got the order because of a run that was given up and had in fact ended
-	 * well. */
-	return told ? told : first;
 }
 
 usec_t attempt_start_time(const struct job *job)

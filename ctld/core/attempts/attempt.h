@@ -32,10 +32,6 @@ bool attempt_whole(const struct job *job);
 bool attempt_runs(const struct job *job);
 bool attempt_suspended(const struct job *job);
 bool attempt_asked(const struct job *job);
-/* A job with steps: the end of this run, which was not ordered for another's sake, is the job's. */
-bool attempt_is_decided_by(const struct job *job, const struct run *run);
-/* The run that decides what becomes of the job. */
-const struct run *attempt_decisive(const struct job *job);
 usec_t attempt_start_time(const struct job *job); /* wall, of the first to run; 0: none */
 usec_t attempt_end_time(const struct job *job);   /* wall, of the last; 0: none */
 /* Wall: a rank has reported that the work of all ranks is safe up to here; 0: none has. */

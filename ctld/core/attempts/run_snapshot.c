@@ -3,8 +3,8 @@
  * A preemption search reads what runs on all nodes of a partition, many times a second, and little
  * of it has changed since the last time. So each node keeps its list until something that it is
  * made of changes. Code that changes this of a run calls node_runs_changed(), of a job
- * job_runs_changed(). The work that a stop would lose changes all the time, and is computed only
- * for runs that could be stopped.
+ * job_runs_changed(). The work that a stop would lose (lost_work.h) changes all the time and
+ * is not kept.
  */
 #include "ctld/core/attempts/run_snapshot.h"
 
@@ -25,7 +25,6 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/scale/scaler.h"
 #include "ctld/core/sched/sched.h"
 
 struct node;
@@ -128,27 +127,6 @@ void snapshot_imagine(
 	h->gpus = (uint8_t)__builtin_popcountll(place->gpus);
 	h->gpu_set = place->gpus;
 	COPY_FIELDS(h, place, share, cpus, mem_mb, type);
-}
-
-/* How long the attempt has worked since its start or since its latest checkpoint: the work that a
- * stop would lose. */
-static double unsafe_s(const struct core *core, const struct run *run)
-{
-	usec_t safe = attempt_checkpoint_time(run_link_of(run)->job);
-	usec_t work = (usec_t)run_worked_us(run, core->now);
-	const struct service *s = job_service(run_link_of(run)->job);
-
-	/* What the end of a replica loses is the time until another one is READY. */
-	if (s)
-		return (double)scaler_load_time(service_link_of(s)->scaler) / USEC_PER_S;
-	if (safe && core->now.wall - safe < work)
-		work = core->now.wall - safe;
-	return work < 0 ? 0 : (double)work / USEC_PER_S;
-}
-
-double snapshot_work(void *arg, const struct run_snapshot *h)
-{
-	return h->need ? unsafe_s(arg, h->run) * (h->need->gpus ? h->need->gpus : 1) : 0;
 }
 
 static bool same(const struct run_snapshot *x, const struct run_snapshot *y)

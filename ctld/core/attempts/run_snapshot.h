@@ -14,10 +14,8 @@ struct run;
 
 /* Fills in what the scheduler needs to know of a run. */
 void run_snapshot_of(const struct core *core, const struct run *run, struct run_snapshot *snapshot);
-/* The runs of a node, kept until one of them changes; the work that the end of one would lose
- * (struct plan_runs). */
+/* The runs of a node, kept until one of them changes (struct plan_runs). */
 const struct run_snapshot *snapshots_on_node(void *core, uint32_t node, size_t *n);
-double snapshot_work(void *core, const struct run_snapshot *snapshot);
 /* For a what-if (whatif.h): one more run, at that place, with all else from `held`. The next
  * node_runs_changed() removes it. */
 void snapshot_imagine(

@@ -10,9 +10,9 @@
 
 #include "common/job/reason.h"
 #include "ctld/core/core.h"
-#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/suggest.h"
-#include "ctld/core/explain/why.h"
+#include "ctld/core/explain/wait_reason.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"

@@ -1,6 +1,6 @@
 /* view_nodes.c - how listings read nodes and partitions
  *
- * As view.c reads jobs: values by copy; strings are borrowed from the core.
+ * As view_jobs.c reads jobs: values by copy; strings are borrowed from the core.
  */
 #include <string.h>
 

@@ -27,6 +27,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/earliest_start.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/heap.h"
 

@@ -20,8 +20,8 @@
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/rows/codec.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/row_codec.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 
 /* A new job, or the id of one that was there already. */

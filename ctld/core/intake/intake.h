@@ -19,9 +19,10 @@ struct error;
 struct job;
 
 /* Checks `in` and fills in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,
- * time_limit_s, partition(s), and the conditions (conditions.h). Of a list of partitions those are
- * left out that refuse the job, with the reason in t->left_out; -1 if all do. A job that passes is
- * counted as waiting until intake_clear(), whatever becomes of it. -1 with `err`: refused. */
+ * time_limit_s, partition(s), and the conditions (start_conditions.h). Of a list of partitions
+ * those are left out that refuse the job, with the reason in t->left_out; -1 if all do. A job that
+ * passes is counted as waiting until intake_clear(), whatever becomes of it. -1 with `err`:
+ * refused. */
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
 

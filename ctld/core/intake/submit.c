@@ -5,8 +5,8 @@
  * repeat after a lost reply works even if the queue has filled up meanwhile.
  *
  * A submit is: known? space? checks and charges for each job (submit_check()); then ids, nonces and
- * places for each (intake_commit()), which cannot fail. Trials (explain/trial.c) share the first
- * half, bulks (bulk.c) the parts of both.
+ * places for each (intake_commit()), which cannot fail. Trials (explain/test_only.c) share the
+ * first half, bulks (bulk.c) the parts of both.
  */
 #include "ctld/core/intake/submit.h"
 
@@ -24,8 +24,8 @@
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/records/namesakes.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/records/singletons.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/services.h"
 

@@ -12,7 +12,7 @@ struct intake;
 
 void submit_apply(struct core *core, const struct core_event *event);
 
-/* Its parts, which a trial submission (explain/trial.h) shares. `v` has one zeroed intake for each
+/* Its parts, which a trial submission (explain/test_only.h) shares. `v` has one zeroed intake for each
  * job of the event. submit_clear() undoes what submit_check() has counted, and frees `v`. */
 int submit_check(
         struct core *core, const struct core_event *event, struct intake *v, struct error *err);

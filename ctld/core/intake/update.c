@@ -2,7 +2,7 @@
  *
  * The job's present request, with the changes applied, goes through the checks of a submit
  * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
- * applied. The signed spec is not part of the request: its owner changes it (respec.h).
+ * applied. The signed spec is not part of the request: its owner changes it (replace_spec.h).
  */
 #include "ctld/core/intake/update.h"
 
@@ -17,7 +17,7 @@
 #include "ctld/core/intake/admit.h"
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/intake/changes.h"
+#include "ctld/core/intake/update_audit.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/depends_why.h"
 #include "ctld/core/jobs/job_timers.h"

@@ -5,14 +5,14 @@
 #include <stddef.h>
 
 #include "common/base/error.h"
-#include "ctld/core/intake/changes.h"
+#include "ctld/core/intake/update_audit.h"
 #include "ctld/core/rows/event.h"
 
 struct core;
 struct job;
 
 /* Changes the request of a PENDING job. `what` names the changed fields: "gpus, time"; `told`
- * (changes.h) has old and new values. */
+ * (update_audit.h) has old and new values. */
 int job_update(struct core *core, struct job *job, const struct core_event *event, char *what,
         size_t size, char told[CHANGES_TEXT], struct error *err);
 /* The submit that would make this job; CPUs and memory are 0 where they are the partition's

@@ -8,6 +8,7 @@
 #include "ctld/core/jobs/attempt_outcome.h"
 
 #include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/requeue_on.h"
 #include "ctld/core/records/job.h"

@@ -19,8 +19,8 @@
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/outcomes.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/ended_outcomes.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

@@ -12,7 +12,7 @@
 #include "ctld/core/jobs/depends_queue.h"
 #include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/outcomes.h"
+#include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

@@ -10,7 +10,7 @@
 
 #include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/singletons.h"
 
 /* --- decided task by task -------------------------------------------------------------------- */
 

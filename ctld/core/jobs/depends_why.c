@@ -10,7 +10,7 @@
 #include "ctld/core/jobs/depends_open.h"
 #include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/records/namesakes.h"
+#include "ctld/core/records/singletons.h"
 #include "ctld/core/rows/state.h"
 
 /* "afterok: 3 tasks of job 12 have yet to end: 5-7" */

@@ -18,7 +18,7 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/kept_rows.h"

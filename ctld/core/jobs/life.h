@@ -29,7 +29,7 @@ void job_cancel_pending(struct core *core, struct job *job);
 /* End the record of a job that waits; of an array's parent its own tasks alone. */
 void job_end_waiting(
         struct core *core, struct job *job, enum end_cause cause, enum job_state state);
-/* An ended job waits again, for its next attempt; with a part, its array too. revive.c checks
+/* An ended job waits again, for its next attempt; with a part, its array too. requeue_ended.c checks
  * whether this is allowed. */
 void job_revive(struct core *core, struct job *job);
 /* Order its runs to be suspended, or resumed. It is SUSPENDED when all its living runs are. */

@@ -15,7 +15,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/event.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 
 /* An effect for the run's node; NULL: the node is not connected. It gets its orders when it

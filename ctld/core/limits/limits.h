@@ -9,7 +9,7 @@
  *	          user holds there and in all accounts below) and for each job (`per_job`)
  *	quota     guarantees of other accounts must stay covered (quota.h); the hard limits of a
  *	          quota are limits of the account like others
- *	GPU-hours used within a sliding time (`gpu_hours`, hours.h), also in these three scopes:
+ *	GPU-hours used within a sliding time (`gpu_hours`; gpu_hours_window.h), in these three scopes
  *	          while they are at their limit nothing with GPUs starts; what runs goes on
  *	licences  that the job asks for
  *
@@ -27,7 +27,7 @@
 #define CTLD_CORE_LIMITS_H
 
 #include "common/conf/conf.h"
-#include "ctld/core/accounts/hours.h"
+#include "ctld/core/accounts/gpu_hours_window.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/request/requests.h"
 

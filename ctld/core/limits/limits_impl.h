@@ -1,4 +1,10 @@
-/* limits_impl.h - shared by limits.c (counting), limits_submit.c (refusing) and limits_conf.c */
+/* limits_impl.h - the inside of limits, for their files
+ *
+ *	limits.c             counts what jobs hold, and blocks at a limit
+ *	limits_submit.c      refuses a submit that could never pass
+ *	configured_limits.c  what can be limited, and where the configuration has it
+ *	limit_reason.c       limits as words
+ */
 #ifndef CTLD_CORE_LIMITS_IMPL_H
 #define CTLD_CORE_LIMITS_IMPL_H
 
@@ -13,7 +19,7 @@ enum limit_kind {
 	LIMIT_NODES,
 	LIMIT_RUNNING,
 	LIMIT_QUEUED,
-	LIMIT_GPU_HOURS, /* counted by hours.h */
+	LIMIT_GPU_HOURS, /* counted by gpu_hours_window.h */
 	LIMIT_LICENCE,
 	LIMIT_GUARANTEE, /* other accounts' guarantees, by type: quota.h; not counted */
 	LIMIT_ALL_KINDS
@@ -82,6 +88,8 @@ struct limit_chain {
 	uint32_t *ids;             /* owned */
 };
 
+/* --- configured_limits.c --------------------------------------------------------------------- */
+
 /* The i-th limit of a group, i from 0; false: there are no more. */
 bool conf_limit_at(const struct conf_limits *l, size_t i, struct conf_limit *limit);
 
@@ -110,6 +118,9 @@ struct scope_walk {
 };
 bool scope_next(struct scope_walk *walk, enum limit_scope *scope, uint32_t *index);
 
+/* --- limit_reason.c -------------------------------------------------------------------------- */
+
+/* The word for a wait at that limit: "AssocGrpCpuLimit". */
 const char *limit_reason(enum limit_scope scope, enum limit_part part, enum limit_kind kind);
 
 #define AMOUNT_TEXT 100

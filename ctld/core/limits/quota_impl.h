@@ -1,4 +1,4 @@
-/* quota_impl.h - the inside of quotas: quota.c what is held and kept, quota_figures.c what is lent
+/* quota_impl.h - the inside of quotas: quota.c what is held and kept, quota_lending.c what is lent
  */
 #ifndef CTLD_CORE_QUOTA_IMPL_H
 #define CTLD_CORE_QUOTA_IMPL_H

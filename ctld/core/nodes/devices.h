@@ -10,11 +10,11 @@
  *	   lowest first, then to indices whose GPU is missing, unless a run is booked there. So a
  *	   replacement card gets the index of the old one.
  *	   An index for an instance that `mig` demands of a GPU is bound to one on that GPU
- *	   (layout.h), and all others to what is not on such a GPU;
+ *	   (mig_layout.h), and all others to what is not on such a GPU;
  *	3. an index without a usable GPU is *out*: nothing starts there, and what runs continues.
  *	   The other GPUs of the node can be given to jobs. The same holds for all indices on a GPU
  *	   whose MIG layout is not the demanded one, and for a GPU that is farther from others than
- *	   demanded (gpu_nearness.h).
+ *	   demanded (gpu_topology.h).
  *
  * While a run is booked on an index, its GPU is given to no other index, whatever type the
  * configuration now has for that GPU. An agent that has found nothing, because no driver is there,

@@ -1,8 +1,8 @@
 /* ledger.c - see ledger.h
  *
  * The ledger has one record for each node with what is free there, and derived from it the node's
- * *slots* in the buckets of each set of nodes (capacity.h). settle() brings the slots up to date
- * after any change of a node and is the only code that moves them.
+ * *slots* in the buckets of each set of nodes (nodes_by_free_gpus.h). settle() brings the slots up
+ * to date after any change of a node and is the only code that moves them.
  *
  * Invariant: a slot stands exactly for a node that accepts work, in the bucket of what the node
  * has free, and among the reserved ones if something is planned there. A change and its inverse
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/gpu_nearness.h"
+#include "ctld/core/place/gpu_topology.h"
 #include "ctld/core/records/node.h"
 
 /* --- making ---------------------------------------------------------------------------------- */

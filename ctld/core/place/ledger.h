@@ -11,12 +11,12 @@
  * visiting the other nodes. A place without GPUs is searched where the fewest GPUs are free,
  * because this leaves the fewest GPUs without CPUs.
  *
- * Where nodes differ in how close their GPUs are (gpu_choice.h), the node whose best set is worth
- * most is taken among those with equally many free GPUs, before CPUs count (capacity.h limits the
- * number of nodes compared).
+ * Where nodes differ in how close their GPUs are (closest_gpus.h), the node whose best set is worth
+ * most is taken among those with equally many free GPUs, before CPUs count (nodes_by_free_gpus.h
+ * limits the number of nodes compared).
  *
  * The GPUs of a place are chosen last: among whole GPUs those that are closest to each other
- * (gpu_choice.h), among MIG instances those on the fullest GPUs.
+ * (closest_gpus.h), among MIG instances those on the fullest GPUs.
  *
  * Nodes with reservations are reserved: they are counted and booked like the others, but each
  * place there must pass a test that the planner supplies.

@@ -1,11 +1,11 @@
 /* ledger_find.c - where a request fits; see ledger.h
  *
  * A search for one node asks, for each GPU type that will do, the buckets of the set for their best
- * node (capacity.h), and takes the best of these. What a request says of nodes beyond numbers
- * (links, exclusive, preferred nodes, reserved nodes) is a test that the buckets call for each node
- * that they would return, so a request without such wishes costs O(log n). Preferred nodes are
- * tried first, alone. Where GPUs are shared, the place with the least fragmentation is taken
- * instead (ledger_shares.c).
+ * node (nodes_by_free_gpus.h), and takes the best of these. What a request says of nodes beyond
+ * numbers (links, exclusive, preferred nodes, reserved nodes) is a test that the buckets call for
+ * each node that they would return, so a request without such wishes costs O(log n). Preferred
+ * nodes are tried first, alone. Where GPUs are shared, the place with the least fragmentation is
+ * taken instead (ledger_shared_gpus.c).
  *
  * A search for a gang first asks the buckets whether there could be enough, in O(1). Then it lists
  * every node that could give a part, with what it could give, and gang_choose() decides.
@@ -226,7 +226,7 @@ static bool links_enough(const struct search *s, uint32_t node)
 	                              near_link_least(s->ask->gpus->link);
 }
 
-/* Does it ask for more of a node than what capacity.h knows? */
+/* Does it ask for more of a node than what nodes_by_free_gpus.h knows? */
 static bool asks_node(const struct request *r)
 {
 	return r->tmp_mb || *r->service;
@@ -282,7 +282,7 @@ static bool near_matters(const struct search *s)
 	       (r->nodes_max == 1 || r->per_node);
 }
 
-/* What the best set of GPUs on that node is worth (gpu_choice.h). Kept with the node for the last
+/* What the best set of GPUs on that node is worth (closest_gpus.h). Kept with the node for the last
  * numbers of GPUs that were asked for; the node's stamp says whether it is still true. */
 static uint64_t worth(void *arg, uint32_t node)
 {

@@ -1,14 +1,14 @@
 /* ledger_impl.h - the inside of the ledger, for its three files
  *
- *	ledger.c         what nodes have, and what of it is booked
- *	ledger_find.c    where a request fits, and of whole GPUs the best place
- *	ledger_shares.c  GPUs that several runs share, and the place with the least fragmentation
+ *	ledger.c              what nodes have, and what of it is booked
+ *	ledger_find.c         where a request fits, and of whole GPUs the best place
+ *	ledger_shared_gpus.c  GPUs that several runs share, and the place with the least fragmentation
  */
 #ifndef CTLD_CORE_LEDGER_IMPL_H
 #define CTLD_CORE_LEDGER_IMPL_H
 
-#include "ctld/core/place/capacity.h"
-#include "ctld/core/place/gpu_choice.h"
+#include "ctld/core/place/nodes_by_free_gpus.h"
+#include "ctld/core/place/closest_gpus.h"
 #include "ctld/core/place/gang.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fragmentation.h"
@@ -109,7 +109,7 @@ static inline uint64_t record_mem_free(const struct record *r)
 	return r->mem > r->mem_used ? r->mem - r->mem_used : 0;
 }
 
-/* --- ledger_shares.c ------------------------------------------------------------------------- */
+/* --- ledger_shared_gpus.c -------------------------------------------------------------------- */
 
 void shares_new(struct ledger *l); /* the sets are there */
 void shares_free(struct ledger *l);

@@ -32,7 +32,7 @@
 #include "common/job/run.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/plan/steps.h"
+#include "ctld/core/plan/step_function.h"
 #include "ctld/core/util/heap.h"
 
 #define PLAN_FAR ((usec_t)1 << 60) /* mono: the end of a run without a time limit */

@@ -3,11 +3,11 @@
  * For one node: nodes are looked at in the order in which they have so many GPUs free, until no
  * later one can be better. For gangs see plan_gang.c.
  *
- * The search visits nodes in the order of plan_order.c, so the first ones are the earliest by runs
- * alone; what is planned on them can only make them later. It ends when the next node of the order
- * could not be earlier than the best one found. Of nodes that are equally early up to PLAN_EQUAL
- * are compared, and the one with the least to spare is taken; the bounds keep a step short where
- * thousands of nodes are alike.
+ * The search visits nodes in the order of plan_node_order.c, so the first ones are the earliest by
+ * runs alone; what is planned on them can only make them later. It ends when the next node of the
+ * order could not be earlier than the best one found. Of nodes that are equally early up to
+ * PLAN_EQUAL are compared, and the one with the least to spare is taken; the bounds keep a step
+ * short where thousands of nodes are alike.
  *
  * Invariant of a search on one node: of the nodes walked so far, `where` could start the job at
  * `best`, and none of them earlier; of those that could at that time, it has the least to spare

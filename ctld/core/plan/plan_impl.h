@@ -1,11 +1,11 @@
 /* plan_impl.h - the inside of a plan, for its files
  *
- *	plan.c       reservations on nodes, and whether they still have room
- *	node_timeline.c  what a node will have free, and when
- *	plan_gpus.c which GPUs of a node may serve a part of a GPU
- *	plan_order.c nodes in the order in which they have GPUs free
- *	plan_find.c  where and when a job could start
- *	plan_gang.c  the same on several nodes
+ *	plan.c              reservations on nodes, and whether they still have room
+ *	node_timeline.c     what a node will have free, and when
+ *	plan_shared_gpus.c  which GPUs of a node may serve a part of a GPU
+ *	plan_node_order.c   nodes in the order in which they have GPUs free
+ *	plan_find.c         where and when a job could start
+ *	plan_gang.c         the same on several nodes
  */
 #ifndef CTLD_CORE_PLAN_IMPL_H
 #define CTLD_CORE_PLAN_IMPL_H
@@ -164,7 +164,7 @@ usec_t plan_node_earliest(struct plan *p, const struct plan_want *w, uint32_t no
 void plan_set_found(const struct plan_want *w, usec_t start, struct reservation *found);
 usec_t plan_latest_of_use(const struct plan_want *w);
 
-/* --- plan_order.c ---------------------------------------------------------------------------- */
+/* --- plan_node_order.c ----------------------------------------------------------------------- */
 
 void plan_orders_init(struct plan *p);
 void plan_orders_free(struct plan *p);

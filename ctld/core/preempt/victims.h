@@ -1,8 +1,8 @@
 /* victims.h - which runs to stop so that a blocked job can start
  *
- * Victims are the cheapest set that suffices, of the runs that the job may stop (preempt.h): over
- * quota first, then lowest tier, lowest QOS priority, least work lost since the start or the last
- * checkpoint. A victim that the others make unnecessary is let go again, the dearest first.
+ * Victims are the cheapest set that suffices, of the runs that the job may stop (preempt_rules.h):
+ * over quota first, then lowest tier, lowest QOS priority, least work lost since the start or the
+ * last checkpoint. A victim that the others make unnecessary is let go again, the dearest first.
  *
  * A run that is late by more than a minute (PLAN_STUCK) is not counted on: no run is stopped for a
  * job that would then have to wait for the late one.
@@ -18,7 +18,7 @@
 #ifndef CTLD_CORE_VICTIMS_H
 #define CTLD_CORE_VICTIMS_H
 
-#include "ctld/core/preempt/preempt.h"
+#include "ctld/core/preempt/preempt_rules.h"
 
 struct preempt_victim {
 	uint64_t job;

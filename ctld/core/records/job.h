@@ -11,8 +11,8 @@
  * PENDING: waits, held or not. CONFIGURING: its present run has been ordered. RUNNING: the node
  * has reported that the program runs. COMPLETING: its run has been ordered to end and has not
  * ended yet. The ended states are final, unless a user requeues the job while it is in memory
- * (revive.c). A job leaves CONFIGURING, RUNNING and COMPLETING only after a report of its node, or
- * when its node is known to be off. An array parent goes from PENDING directly to its end.
+ * (requeue_ended.c). A job leaves CONFIGURING, RUNNING and COMPLETING only after a report of its
+ * node, or when its node is known to be off. An array parent goes from PENDING directly to its end.
  *
  * Jobs are owned by `struct jobs` and live until jobs_retire().
  *
@@ -219,7 +219,7 @@ struct job_link {
 	struct depends *depends; /* its unsatisfied dependencies; NULL: none */
 	struct dependents *dependents; /* the jobs that wait for it; NULL: there never were any */
 	struct job_steps *steps; /* those that run (job_steps.h); NULL: none */
-	struct name_set *namesakes; /* namesakes.h; NULL: it has ended */
+	struct name_set *namesakes; /* singletons.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	uint8_t restarts;    /* of a slot of a service: failures in a row */
 	bool expired : 1;    /* its signature is too old to be started */

@@ -1,9 +1,9 @@
 /* job_impl.h - the inside of jobs, for their files
  *
- *	job.c        states, lookups, movers
- *	job_rows.c   records as rows
- *	job_tasks.c  records that stand for tasks of an array
- *	job_memory.c the memory that jobs charge to their users' accounts
+ *	job.c         states, lookups, movers
+ *	job_rows.c    records as rows
+ *	job_tasks.c   records that stand for tasks of an array
+ *	job_budget.c  the memory that jobs charge to their users' accounts
  */
 #ifndef CTLD_CORE_JOB_IMPL_H
 #define CTLD_CORE_JOB_IMPL_H

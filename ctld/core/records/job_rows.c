@@ -16,7 +16,7 @@
 
 #include "common/base/xalloc.h"
 #include "common/job/depend.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/idmap.h"
 
 #define F(field) [COL_JOB_##field] = COLUMN(struct job, info.field)

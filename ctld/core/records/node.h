@@ -45,7 +45,7 @@ struct node_info {
 	const char *gpus;     /* UUIDs of its GPUs by index, with "," between (devices.h) */
 	const char *health;   /* its drained GPUs (gpu_drains.h) */
 	uint64_t faults_seen; /* the last fault applied, of this incarnation (gpu_faults.h) */
-	const char *found;    /* its GPUs, if they are taken as found (hardware.h) */
+	const char *found;    /* its GPUs, if they are taken as found (discovered_hardware.h) */
 	uint32_t reason_uid, cpus;
 	uint64_t mem_mb;
 	usec_t reason_time;
@@ -54,7 +54,7 @@ struct node_info {
 
 /* A GPU that the agent found; texts are interned. */
 struct node_gpu {
-	const char *type; /* by the configuration (hardware.h), else as reported */
+	const char *type; /* by the configuration (discovered_hardware.h), else as reported */
 	const char *uuid, *trouble;
 	const char *told, *name, *of, *near; /* as in struct gpu_found */
 	uint64_t mem_mb;

@@ -7,9 +7,9 @@
  * 	down		takes, starts nothing
  * 	inactive	neither
  *
- * A state that an operator has set is a text of meta.h and outlives restarts; one that equals the
- * configuration's is forgotten, so that a later change of the configuration takes effect.
- */
+ * A state that an operator has set is a text of epoch_and_ids.h and outlives restarts; one that
+ * equals the configuration's is forgotten, so that a later change of the configuration takes
+ * effect. */
 #include "ctld/core/records/partition.h"
 
 #include <stdio.h>

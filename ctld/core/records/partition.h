@@ -8,7 +8,7 @@
 #define CTLD_CORE_PARTITION_H
 
 #include "common/conf/conf.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 
 struct partitions;
 

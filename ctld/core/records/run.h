@@ -117,8 +117,8 @@ struct run_replica {
 	uint64_t requests, tokens;
 	const char *text;          /* interned: what the last probe found */
 	usec_t ready_since;        /* mono: since when this process knows it as READY; 0: it is not */
-	uint64_t answered_seen, tokens_seen; /* service_steps.c: `requests`, `tokens` at the last step */
-	bool learned;              /* service_steps.c: its load time counts for its service */
+	uint64_t answered_seen, tokens_seen; /* service_reconcile.c: `requests`, `tokens` at the last step */
+	bool learned;              /* service_reconcile.c: its load time counts for its service */
 	struct run_load load;      /* the last that was reported */
 };
 

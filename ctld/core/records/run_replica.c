@@ -10,7 +10,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run_impl.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/budget.h"
+#include "ctld/core/records/controller_budget.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/scale/scaler.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/strings.h"

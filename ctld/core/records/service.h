@@ -5,8 +5,8 @@
  * adds the next generation beside the present one; when its replicas have taken over, it is the
  * present one, and the one before stays without replicas, so that an undo needs no new signature.
  *
- * `struct service_info` holds the durable fields. Only the movers here write them, and each puts the
- * service on the dirty list. `struct service_link` is volatile. Services are owned by
+ * `struct service_info` holds the durable fields. Only the movers here write them, and each puts
+ * the service on the dirty list. `struct service_link` is volatile. Services are owned by
  * `struct services` and live until services_remove().
  */
 #ifndef CTLD_CORE_SERVICE_H
@@ -68,7 +68,7 @@ struct service_info {
 #define SERVICE_LASTING_S  600 /* so long READY, and what was before counts no more */
 
 /* A node on which replicas have become unready, or have failed before they were READY. What then
- * comes of it is decided in services/avoid.h. */
+ * comes of it is decided in services/avoid_bad_nodes.h. */
 struct service_avoid {
 	char *node;     /* its name; owned */
 	uint32_t times; /* in a row */

@@ -1,7 +1,7 @@
 /* gpu_share.c - see gpu_share.h
  *
- * Plain arithmetic on one GPU. The ledger keeps a struct shared_gpu for each GPU (ledger_shares.c);
- * plans and searches for victims work on copies.
+ * Plain arithmetic on one GPU. The ledger keeps a struct shared_gpu for each GPU
+ * (ledger_shared_gpus.c); plans and searches for victims work on copies.
  */
 #include "ctld/core/request/gpu_share.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/scratch.h"
 
 struct line {

@@ -126,7 +126,7 @@ struct spec_hash {
 enum respec_field { RESPEC_FIELDS(X) RESPEC_FIELD_COUNT };
 #undef X
 
-/* A spec in place of another (respec.h). */
+/* A spec in place of another (replace_spec.h). */
 struct respec {
 	struct spec_hash was, is;
 	uint32_t fields;  /* the differing fields: bits 1 << enum respec_field; 0: none */

@@ -10,7 +10,7 @@
 
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/scratch.h"
 
 struct kept {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/table.h"

@@ -2,9 +2,9 @@
  *
  * A submit that is repeated with its nonce gets the job id of the first time; with other bytes it
  * is refused. The accepted bytes are those that were submitted, and those by which the owner has
- * replaced them since (respec.h). A nonce is kept as long as its job is in memory, and at least
- * NONCE_KEEP after the submit. A job borrows its nonce, and its row has nonce and hash; the nonce
- * gets a row of its own only if its job leaves memory before the nonce expires.
+ * replaced them since (replace_spec.h). A nonce is kept as long as its job is in memory, and at
+ * least NONCE_KEEP after the submit. A job borrows its nonce, and its row has nonce and hash; the
+ * nonce gets a row of its own only if its job leaves memory before the nonce expires.
  */
 #ifndef CTLD_CORE_NONCE_H
 #define CTLD_CORE_NONCE_H

@@ -32,7 +32,7 @@
 	X(NODE, cpus, INT, _)           /* as the agent found them */              \
 	X(NODE, mem_mb, INT, _)                                                    \
 	X(NODE, gpus, TEXT, _)          /* which GPU has which index (devices.h) */ \
-	X(NODE, found, TEXT, _)         /* GPUs taken as found, by index (hardware.h) */ \
+	X(NODE, found, TEXT, _)         /* GPUs taken as found, by index (discovered_hardware.h) */ \
 	X(NODE, health, TEXT, _)        /* GPUs that are drained (gpu_drains.h) */ \
 	X(NODE, faults_seen, INT, _) /* of this incarnation, the last that was applied (gpu_faults.h) */
 
@@ -180,7 +180,7 @@
 	X(USAGE, decayed_u, INT, _)     /* cost with half-life decay, as of: */    \
 	X(USAGE, decayed_time, INT, _) /* us UTC */
 
-#define HOURS_COLUMNS(X) /* GPU time within a sliding time, in pieces (hours.h) */ \
+#define HOURS_COLUMNS(X) /* GPU time within a sliding time, in pieces (gpu_hours_window.h) */ \
 	X(HOURS, scope, TEXT, K)        /* account, qos, partition */              \
 	X(HOURS, name, TEXT, K)                                                    \
 	X(HOURS, uid, INT, K)           /* 4294967295: all users together */       \
@@ -189,7 +189,7 @@
 	X(HOURS, until, INT, _)         /* it is of no use after that */           \
 	X(HOURS, gpu_us, INT, _)
 
-#define FATE_COLUMNS(X) /* how jobs ended that are in history (outcomes.h) */         \
+#define FATE_COLUMNS(X) /* how jobs ended that are in history (ended_outcomes.h) */         \
 	X(FATE, page, INT, K)           /* of so many ids */                       \
 	X(FATE, bits, BLOB, _)  /* two each: 1 COMPLETED, 2 otherwise, 0 not known */
 
@@ -250,7 +250,7 @@
 	X(SERVICE, decision, TEXT, _) /* why so many are wanted */ \
 	X(SERVICE, decision_time, INT, _) \
 	X(SERVICE, trouble, TEXT, _) /* why the last update was given up */ \
-	X(SERVICE, avoids, TEXT, _) /* nodes on which its replicas do badly: service_avoid.c */
+	X(SERVICE, avoids, TEXT, _) /* nodes on which its replicas do badly: service_bad_nodes.c */
 
 /* X(TAG, name, columns) */
 #define ROW_TABLES(X)                        \

@@ -55,7 +55,7 @@ struct ended {
 
 struct core {
 	const struct conf *given; /* borrowed */
-	const struct conf *conf;  /* the same with what was found (hardware.h) */
+	const struct conf *conf;  /* the same with what was found (discovered_hardware.h) */
 	struct hardware *hardware;
 	usec_t hardware_made, hardware_due; /* mono; made 0: at the start; due INT64_MAX: not due */
 	uint64_t seed, change;
@@ -96,7 +96,7 @@ struct core {
 	struct idmap *waiting;                  /* depends_terms.c: struct depends by its number */
 	uint32_t waiting_last;                  /* the last number that was given out */
 	uint64_t told_round;                    /* depends_aftercorr.c, depends_range.c */
-	uint32_t control_round;                 /* control.c */
+	uint32_t control_round;                 /* job_control.c */
 
 	struct bulk *bulk;   /* the bulk that is being accepted; NULL: none (bulk.h) */
 	uint64_t *left_over; /* before the start: jobs whose rows are to be deleted */
@@ -108,8 +108,8 @@ struct core {
 	usec_t expired_wall; /* the earliest wall time at which a signature was too old; 0: none was
 	                      */
 	char *suspended;     /* owned; the reason; NULL: not suspended */
-	usec_t counts_since; /* mono: since then `counts` classes had their blockers counted (why.c)
-	                      */
+	/* Mono: since then `counts` classes had their blockers counted (wait_reason.c). */
+	usec_t counts_since;
 	unsigned counts;
 	uint64_t ledger_seen; /* grows with every booking and node change: dates verdicts */
 	uint64_t n_events, n_started, n_ended;

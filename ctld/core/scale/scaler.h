@@ -1,8 +1,8 @@
 /* scaler.h - how many replicas a service should have
  *
  * Pure: no clock, no I/O. What is known of the load goes in with the time, the number comes out
- * with a sentence that says why. The service (service_steps.c) asks when a load was reported, at most
- * once a second, and when `next` has come; `gsim` asks with requests of a history.
+ * with a sentence that says why. The service (service_reconcile.c) asks when a load was reported,
+ * at most once a second, and when `next` has come; `gsim` asks with requests of a history.
  *
  *	L_w   requests in flight and waiting, summed over READY replicas, with those that
  *	      gactivate holds: the mean over the window w, over the times at which it was known. A
@@ -27,15 +27,15 @@
  *	        after each `scale_down`; not below `bursts`; and not below half of the most that was
  *	        wanted within the last `window`; a load that is not known never lowers it
  *	bursts: the load above which D came as a surprise, sooner than replicas could be started for
- *	        it, in no more than 1/15 of the last hours (surprise.h), / target; at most 1.5 times
+ *	        it, in no more than 1/15 of the last hours (surprise_load.h), / target; at most 1.5 times
  *	        the highest of these loads / the most that a replica was seen to take
  *	zero  : with min 0, after `to_zero` without a request; a held request wakes the service
  *
  * Why not L alone: while replicas load, requests pile up, and a number that counts them like those
  * in service asks for several times what the arriving ones need, just when the first new ones are
  * READY. Why D_burst less its root: so much chance alone adds (requests come as a Poisson process),
- * so that 500 in flight react to 5 percent more within seconds and 5 do not to twice as many. What a
- * burst needed is given back soon, unless bursts come so often that having it ready is worth it.
+ * so that 500 in flight react to 5 percent more within seconds and 5 do not to twice as many. What
+ * a burst needed is given back soon, unless bursts come so often that having it ready is worth it.
  * testsuite/bench/RESULTS.md (services-scaling) has the figures.
  *
  * Where requests wait though the replicas have fewer than `target` in service, so many is all that

@@ -12,8 +12,9 @@
  * configuration: sched_configure() takes each class out of everything with the old ones, and puts
  * it in again with the new ones.
  *
- * A refusal leads to at most one search (search.c), which takes several steps. While it goes on,
- * better classes have their turn first; the class that is searched for has its own by the same key.
+ * A refusal leads to at most one search (blocked_search.c), which takes several steps. While it
+ * goes on, better classes have their turn first; the class that is searched for has its own by the
+ * same key.
  */
 #include "ctld/core/sched/sched.h"
 

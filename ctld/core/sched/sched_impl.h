@@ -2,16 +2,19 @@
 #ifndef CTLD_CORE_SCHED_IMPL_H
 #define CTLD_CORE_SCHED_IMPL_H
 
+#include "ctld/core/sched/earliest_start.h"
+#include "ctld/core/sched/nodes_within_limits.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/sched/wait_group.h"
-#include "ctld/core/util/names.h"
+#include "ctld/core/util/name_numbers.h"
 
 /* The least time between two of these, in microseconds. */
 #define COUNT_EVERY  ((usec_t)100000)  /* counts of positions for new classes */
 #define REPLAN_EVERY ((usec_t)50000)   /* planned starts after a node's return */
 #define ORDER_EVERY  ((usec_t)1000000) /* orderings of all classes */
 
-/* The reservations of the plan by key, each with the sum of the hashes before it (ahead.c). */
+/* The reservations of the plan by key, each with the sum of the hashes before it
+ * (earlier_reservations.c). */
 struct aheads {
 	struct ahead *v; /* owned */
 	size_t n;
@@ -21,22 +24,22 @@ struct aheads {
 	uint64_t changes;  /* plan_changes() plus 1 that they are of; 0: of none */
 };
 
-/* What is done with all classes (ordering.c), in this order where several are due. */
+/* What is done with all classes (class_sweep.c), in this order where several are due. */
 enum sweep { SWEEP_WAKE, SWEEP_ORDER, SWEEP_RISE, SWEEP_REFILL, SWEEP_NONE };
 #define N_SWEEPS SWEEP_NONE
 
-/* The search in progress (search.c). */
+/* The search in progress (blocked_search.c). */
 struct preemption_search {
 	struct class *class; /* NULL: there is none */
 	struct find find;    /* the alternative and type being searched */
 	uint32_t cursor;     /* of decide_next_open() */
-	struct decide_unfit unfit;
+	struct unfit_nodes unfit;
 	usec_t retry;
 	struct victims *victims;     /* owned; NULL: the next type is to be begun */
 	struct decide_search *start; /* owned; NULL: not begun */
 };
 
-/* Which class's turn it is to search for victims (search.c). */
+/* Which class's turn it is to search for victims (blocked_search.c). */
 struct search_turns {
 	unsigned searches;    /* since the last ordering */
 	bool put_off;         /* a class got no search because too many were made already */
@@ -62,7 +65,7 @@ struct sched {
 	struct plan_runs runs;
 	struct classes *classes;
 	struct wait_groups *wait_groups; /* ready classes, and wait groups */
-	struct blocked *blocked;         /* blocked.c */
+	struct blocked *blocked;         /* blocked_retry.c */
 	struct names partitions, account_names, qos_names;
 	struct places places; /* of the last pick */
 	struct preemption_search search;
@@ -107,7 +110,7 @@ struct sched {
 
 /* Which of its head's partitions the class is for. */
 uint32_t sched_choice(const struct class *class);
-/* --- blocked.c ------------------------------------------------------------------------------- */
+/* --- blocked_retry.c ------------------------------------------------------------------------- */
 
 void blocked_new(struct sched *s);
 void blocked_configure(struct sched *s); /* new lists; all classes must be out of the old ones */
@@ -138,14 +141,14 @@ void wake_at_limits(struct sched *s, const uint32_t *limits, size_t n, bool yiel
 void wake_beside_claims(struct sched *s, uint32_t node);
 void wake_fitting(struct sched *s, uint32_t node); /* mark the groups of which a part fits there */
 
-/* --- ahead.c --------------------------------------------------------------------------------- */
+/* --- earlier_reservations.c ------------------------------------------------------------------ */
 
 /* A hash of the owners of all reservations that stand before the key. */
 uint64_t ahead_of(struct sched *s, struct heap_key key);
 void ahead_changed(struct sched *s); /* the key of a reservation has changed */
 void ahead_free(struct sched *s);
 
-/* --- search.c -------------------------------------------------------------------------------- */
+/* --- blocked_search.c ------------------------------------------------------------------------ */
 
 /* The blocked class whose search continues when its turn comes; NULL: there is none. */
 struct class *search_class(const struct sched *s);
@@ -172,7 +175,7 @@ void search_consider(struct sched *s, struct class *class);
 void search_ordered(struct sched *s);
 void search_configure(struct sched *s); /* account numbers have changed */
 
-/* --- planner.c ------------------------------------------------------------------------------- */
+/* --- planned_starts.c ------------------------------------------------------------------------ */
 
 /* What to search for: a place from now on, whichever classes are behind it. */
 struct plan_want planner_want(const struct sched *s, const struct candidate *who);
@@ -216,7 +219,7 @@ void planner_end_move(struct sched *s, const struct class *class);
 /* Fill *pick with the planned start of the class. */
 void planner_tell(struct class *class, struct sched_pick *pick);
 
-/* --- ordering.c ------------------------------------------------------------------------------ */
+/* --- class_sweep.c --------------------------------------------------------------------------- */
 
 /* Continue the sweep that is due, for a few classes. False: none is due. */
 bool sweeps_step(struct sched *s);
@@ -227,7 +230,7 @@ void sweeps_configure(struct sched *s);                         /* partition num
  * tried, and of those with a planned start, is updated. */
 void ordering_over(struct sched *s);
 
-/* --- key.c ----------------------------------------------------------------------------------- */
+/* --- class_key.c ----------------------------------------------------------------------------- */
 
 struct heap_key class_key(struct sched *s, struct class *class);
 void class_rekey(struct sched *s, struct class *class); /* and update its place */

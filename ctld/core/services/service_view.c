@@ -15,7 +15,7 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
-#include "ctld/core/services/roll.h"
+#include "ctld/core/services/rolling_update.h"
 #include "ctld/core/util/idmap.h"
 
 #define X(sym, name) [sym] = name,

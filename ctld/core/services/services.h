@@ -1,10 +1,10 @@
 /* services.h - services: replicas that stay up, as many as are wanted, over updates
  *
- * A service looks at itself in steps: when a replica, its load, its node or the service was changed,
- * and when something is due. A step counts the replicas, asks the scaler how many are wanted
- * (scaler.h), divides them between the generations (roll.h), allows so many slots of each to run
- * (array.h, at_once), and drains replicas beyond. Starting them is the scheduler's affair: slots are
- * tasks of an array that wait, with their QOS, account and place in the queue.
+ * A service looks at itself in steps: when a replica, its load, its node or the service was
+ * changed, and when something is due. A step counts the replicas, asks the scaler how many are
+ * wanted (scaler.h), divides them between the generations (rolling_update.h), allows so many slots
+ * of each to run (array.h, at_once), and drains replicas beyond. Starting them is the scheduler's
+ * affair: slots are tasks of an array that wait, with their QOS, account and place in the queue.
  *
  *	PENDING -> CONFIGURING -> LOADING -> READY <-> UNREADY -> DRAINING -> PENDING
  *
@@ -90,7 +90,7 @@ struct replica {
 	enum replica_state state;
 	bool lost;   /* its node is unknown */
 	bool serves; /* it is an endpoint */
-	bool of_kept; /* for service_steps.c: its QOS is that of replicas that are kept */
+	bool of_kept; /* for service_reconcile.c: its QOS is that of replicas that are kept */
 };
 
 /* Each slot of a service that has a record of its own, generation by generation, in no order within

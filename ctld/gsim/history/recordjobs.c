@@ -1,16 +1,16 @@
 /* recordjobs.c - histories out of what `gctld --record` wrote
  *
- * The record is played (rerun.h), and the last row that the core gave up of each job and each run
- * is kept in tables of our own, which are then read as a controller's history.db is. What had not
- * ended when the record ends has no duration.
+ * The record is played (replay_recorded.h), and the last row that the core gave up of each job and
+ * each run is kept in tables of our own, which are then read as a controller's history.db is. What
+ * had not ended when the record ends has no duration.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/gsim/history/acctjobs.h"
-#include "ctld/gsim/rerun.h"
+#include "ctld/gsim/replay_recorded.h"
 
 /* What is kept of the core's rows; acctjobs.c says what for. The key's columns come first. */
 #define JOB_KEPT(X)          \

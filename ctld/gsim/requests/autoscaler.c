@@ -8,7 +8,7 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/scale/window.h"
+#include "ctld/core/scale/sliding_window.h"
 
 #define SECOND ((usec_t)1000000)
 

@@ -17,7 +17,7 @@
 
 #include "ctld/gsim/requests/autoscaler.h"
 #include "ctld/gsim/requests/requests.h"
-#include "ctld/gsim/samples.h"
+#include "ctld/gsim/percentiles.h"
 
 struct service_options {
 	uint32_t replica_requests, replica_gpus;

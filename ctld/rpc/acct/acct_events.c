@@ -5,10 +5,10 @@
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/job/eventkind.h"
-#include "ctld/core/rows/codec.h"
-#include "ctld/rpc/acct/acct_take.h"
-#include "ctld/rpc/call/part.h"
-#include "ctld/rpc/call/unknown.h"
+#include "ctld/core/rows/row_codec.h"
+#include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/rpc/call/answer_parts.h"
+#include "ctld/rpc/call/unknown_names.h"
 
 #define UNTOLD_MAX 4096 /* events of others until a walk that follows sends a new cursor */
 

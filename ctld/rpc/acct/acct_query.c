@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
-#include "ctld/rpc/call/unknown.h"
+#include "ctld/core/rows/row_codec.h"
+#include "ctld/rpc/call/unknown_names.h"
 #include "ctld/wire/nameset.h"
 
 /* So many users or accounts are looked up one by one; of more, all of the time is read. */

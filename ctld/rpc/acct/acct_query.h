@@ -9,9 +9,9 @@
 #include "common/base/error.h"
 #include "common/conf/conf.h"
 #include "common/gpusched.pb-c.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/visibility.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_reader.h"
 
 struct acct_query;
 
@@ -38,7 +38,7 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job);
 /* A job that fits was found: its names are not unknown. By one thread at a time. */
 void acct_query_found(struct acct_query *q, const Gpusched__Acct *job);
 /* All were looked at. -1: the query names what neither the configuration nor any job has that was
- * found (unknown.h). */
+ * found (unknown_names.h). */
 int acct_query_check_names(const struct acct_query *q, struct error *err);
 void acct_query_window(
         const struct acct_query *q, int64_t *since, int64_t *until); /* us; 0: open */

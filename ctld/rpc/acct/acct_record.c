@@ -9,9 +9,9 @@
 #include "common/base/hostlist.h"
 #include "common/base/text.h"
 #include "common/job/run.h"
-#include "ctld/core/accounts/usage.h"
+#include "ctld/core/accounts/cost_and_decay.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 
 #define USEC_PER_S 1000000
 

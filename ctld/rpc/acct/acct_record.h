@@ -1,7 +1,7 @@
 /* acct_record.h - jobs as accounting tells them, made of the rows of a job and of its runs
  *
- * The same rows come from the core (core_job_rows()) and from history.db (past.h), so there is one
- * way from a job to what users are told that it used. Pure.
+ * The same rows come from the core (core_job_rows()) and from history.db (history_reader.h), so
+ * there is one way from a job to what users are told that it used. Pure.
  */
 #ifndef CTLD_RPC_ACCT_RECORD_H
 #define CTLD_RPC_ACCT_RECORD_H

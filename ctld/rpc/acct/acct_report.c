@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/rpc/acct/acct_sums.h"
-#include "ctld/rpc/acct/acct_take.h"
-#include "ctld/rpc/call/part.h"
+#include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/rpc/call/answer_parts.h"
 #include "ctld/wire/convert.h"
 
 static void add_job(void *data, Gpusched__Acct *job)

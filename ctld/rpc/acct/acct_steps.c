@@ -10,8 +10,8 @@
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
-#include "ctld/rpc/acct/acct_take.h"
-#include "ctld/rpc/call/part.h"
+#include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/rpc/call/answer_parts.h"
 #include "ctld/store/batch.h"
 #include "ctld/wire/convert.h"
 

@@ -8,6 +8,7 @@
 
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
+#include "ctld/rpc/acct/acct_per_day.h"
 
 #define SECOND    1000000
 #define SEPARATOR '\x1f' /* between the keys of a group: stands in no name */
@@ -317,22 +318,6 @@ static void add_use(struct sums *s, struct group *g, const void *what)
 	g->idle_cost += idle_cost(use);
 }
 
-/* So much of `whole` was until `t`. */
-static uint64_t until(uint64_t whole, int64_t start, int64_t end, int64_t t)
-{
-	if (t >= end)
-		return whole;
-	if (t <= start)
-		return 0;
-	return (uint64_t)((unsigned __int128)whole * (uint64_t)(t - start) /
-	                  (uint64_t)(end - start));
-}
-
-static uint64_t between(uint64_t whole, int64_t start, int64_t end, int64_t from, int64_t to)
-{
-	return until(whole, start, end, to) - until(whole, start, end, from);
-}
-
 /* Of what was sampled of the run's GPUs, by the part of them that it had: as it is counted in
  * gpu_us. */
 static uint64_t of_part(const Gpusched__AcctRun *run, uint64_t us)
@@ -347,25 +332,11 @@ static void cut_used(struct use *use, const Gpusched__AcctRun *run, int64_t star
 {
 	const Gpusched__RunUsed *u = run->used;
 
-	use->gpu_seen_us = between(of_part(run, u->gpu_seen_us), start, end, from, to);
-	use->gpu_busy_us = between(of_part(run, u->gpu_busy_us), start, end, from, to);
-	use->gpu_idle_us = between(of_part(run, u->gpu_idle_us), start, end, from, to);
-	use->gpu_mem_mbs = between(u->gpu_mem_mbs, start, end, from, to);
-	use->energy_mj = between(u->energy_mj, start, end, from, to);
-}
-
-/* When the day after that of `t` begins. */
-static int64_t next_day(int64_t t)
-{
-	time_t s = (time_t)(t / SECOND);
-	struct tm tm;
-
-	if (!localtime_r(&s, &tm))
-		return INT64_MAX;
-	tm.tm_mday++;
-	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-	tm.tm_isdst = -1;
-	return (int64_t)mktime(&tm) * SECOND;
+	use->gpu_seen_us = use_between(of_part(run, u->gpu_seen_us), start, end, from, to);
+	use->gpu_busy_us = use_between(of_part(run, u->gpu_busy_us), start, end, from, to);
+	use->gpu_idle_us = use_between(of_part(run, u->gpu_idle_us), start, end, from, to);
+	use->gpu_mem_mbs = use_between(u->gpu_mem_mbs, start, end, from, to);
+	use->energy_mj = use_between(u->energy_mj, start, end, from, to);
 }
 
 static struct type *type_of(struct sums *s, const char *name, size_t len)
@@ -410,16 +381,16 @@ static void add_run(struct sums *s, const Gpusched__Acct *job, const Gpusched__A
 	for (; from < last; from = to) {
 		struct use use = { .job = job };
 
-		to = s->by_day ? next_day(from) : last;
+		to = s->by_day ? day_after(from) : last;
 		if (to > last || to <= from)
 			to = last;
-		use.gpu_us = between(run->gpu_us, start, end, from, to);
-		use.cpu_us = between(run->cpus * run->held_us, start, end, from, to);
-		use.cpu_time_us = between(run->cpu_time_us, start, end, from, to);
+		use.gpu_us = use_between(run->gpu_us, start, end, from, to);
+		use.cpu_us = use_between(run->cpus * run->held_us, start, end, from, to);
+		use.cpu_time_us = use_between(run->cpu_time_us, start, end, from, to);
 		if (run->used)
 			cut_used(&use, run, start, end, from, to);
-		use.requests = between(run->requests, start, end, from, to);
-		use.tokens = between(run->tokens, start, end, from, to);
+		use.requests = use_between(run->requests, start, end, from, to);
+		use.tokens = use_between(run->tokens, start, end, from, to);
 		use.cost = run->cost * ((double)(to - from) / (double)(end - start));
 		use.request_cost = run->requests ? use.cost : 0;
 		if (use.gpu_us)

@@ -1,8 +1,7 @@
 /* acct_sums.h - what jobs used and how long they waited, added up in groups
  *
- * Use is that of runs, cut to a window and by day to days in proportion to the time that they ran.
- * The parts of a run add up to the whole, to the microsecond: each is a difference of two values of
- * one growing function. Pure but for the local time zone, by which days are cut.
+ * Use is that of runs, cut to a window and, by day, to days (acct_per_day.h). Pure but for the local
+ * time zone, by which days are cut.
  */
 #ifndef CTLD_RPC_ACCT_SUMS_H
 #define CTLD_RPC_ACCT_SUMS_H

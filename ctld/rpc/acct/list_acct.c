@@ -1,6 +1,6 @@
 /* list_acct.c - MSG_LIST_ACCT and MSG_REPORT: what jobs used, one by one or in groups */
 #include "ctld/ctld.h"
-#include "ctld/rpc/acct/acct.h"
+#include "ctld/rpc/acct/acct_walk.h"
 
 int rpc_list_acct(struct ctld *c, const struct rpc *rpc, struct error *err)
 {

@@ -2,7 +2,7 @@
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
-#include "ctld/rpc/acct/acct.h"
+#include "ctld/rpc/acct/acct_walk.h"
 
 /* May the caller ask that? *visibility: what the job must be in, if the core does not know it. */
 static int check_rights(struct ctld *c, const struct rpc *rpc, const Gpusched__ListEvents *m,

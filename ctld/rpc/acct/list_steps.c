@@ -1,7 +1,7 @@
 /* list_steps.c - MSG_LIST_STEPS: the steps that run; with `ended` those of the past, too */
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/rpc/acct/acct.h"
+#include "ctld/rpc/acct/acct_walk.h"
 #include "ctld/rpc/jobs/steps_list.h"
 
 static void add_running(void *arg, uint64_t ref, struct arena *arena, struct part *part)

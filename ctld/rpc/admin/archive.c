@@ -7,7 +7,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/users.h"
-#include "ctld/rpc/acct/acct.h"
+#include "ctld/rpc/acct/acct_walk.h"
 #include "ctld/store/archive.h"
 #include "ctld/store/store.h"
 

@@ -1,12 +1,12 @@
 /* stats.c - MSG_STATS: the controller's figures, or what each user holds of it */
-#include "ctld/rpc/admin/figures.h"
+#include "ctld/rpc/admin/stats_figures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/budget.h"
+#include "ctld/core/records/controller_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/users.h"

@@ -1,4 +1,4 @@
-/* job_chunk.h - jobs on their way to a peer, some at a time (part.h) */
+/* job_chunk.h - jobs on their way to a peer, some at a time (answer_parts.h) */
 #ifndef CTLD_RPC_JOB_CHUNK_H
 #define CTLD_RPC_JOB_CHUNK_H
 
@@ -6,7 +6,7 @@
 
 #include "common/gpusched.pb-c.h"
 #include "ctld/core/core.h"
-#include "ctld/rpc/call/call_part.h"
+#include "ctld/rpc/call/call_answer.h"
 
 struct job_chunk {
 	Gpusched__JobChunk m; /* what the next part says besides its jobs */

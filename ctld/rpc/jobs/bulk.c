@@ -7,14 +7,14 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/budget.h"
+#include "ctld/core/records/controller_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/disk_space.h"
 #include "ctld/loop/tick.h"
-#include "ctld/rpc/jobs/submit.h"
+#include "ctld/rpc/jobs/submit_read.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/site/mail.h"
 

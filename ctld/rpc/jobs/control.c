@@ -17,7 +17,7 @@
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/site/mail.h"
 #include "ctld/wire/convert.h"

@@ -12,7 +12,7 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/tick.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 

@@ -8,7 +8,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/call/filter.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/job_chunk.h"
 #include "ctld/rpc/jobs/steps_list.h"
 #include "ctld/rpc/rpc.h"

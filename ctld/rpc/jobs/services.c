@@ -11,7 +11,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/call/call_part.h"
+#include "ctld/rpc/call/call_answer.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 

@@ -2,7 +2,7 @@
 #ifndef CTLD_RPC_STEPS_LIST_H
 #define CTLD_RPC_STEPS_LIST_H
 
-#include "ctld/rpc/call/part.h"
+#include "ctld/rpc/call/answer_parts.h"
 #include "ctld/rpc/rpc.h"
 
 /* Add those of a job to a part of an answer, which `arena` lives as long as. */

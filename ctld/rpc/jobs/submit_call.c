@@ -16,7 +16,7 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/users.h"
 #include "ctld/rpc/jobs/bulk.h"
-#include "ctld/rpc/jobs/submit.h"
+#include "ctld/rpc/jobs/submit_read.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/site/mail.h"
 #include "ctld/wire/convert.h"

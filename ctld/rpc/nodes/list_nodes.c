@@ -7,7 +7,7 @@
 #include "ctld/loop/calls.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/users.h"
-#include "ctld/rpc/call/call_part.h"
+#include "ctld/rpc/call/call_answer.h"
 #include "ctld/rpc/call/visibility.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"

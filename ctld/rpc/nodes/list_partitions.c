@@ -12,7 +12,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/slice.h"
-#include "ctld/rpc/call/call_part.h"
+#include "ctld/rpc/call/call_answer.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 

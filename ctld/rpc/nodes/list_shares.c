@@ -12,7 +12,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
-#include "ctld/rpc/call/call_part.h"
+#include "ctld/rpc/call/call_answer.h"
 #include "ctld/rpc/call/visibility.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"

@@ -1,4 +1,4 @@
-"""A database of the controller, changed by a test: SQLite alone knows nothing of the sums in its pages (ctld/store/pages.h)."""
+"""A database of the controller, changed by a test: SQLite alone knows nothing of the sums in its pages (ctld/store/page_checksums.h)."""
 
 import contextlib
 import sqlite3

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/blockers.h"
 #include "ctld/core/nodes/devices_list.h"
 #include "testsuite/unit/lib/devices_world.h"
 

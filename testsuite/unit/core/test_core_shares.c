@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/explain/explain.h"
+#include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/suggest.h"
 #include "testsuite/unit/lib/core_world.h"
 

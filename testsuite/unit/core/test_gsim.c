@@ -17,8 +17,8 @@
 #include "ctld/gsim/history/history.h"
 #include "ctld/gsim/measures.h"
 #include "ctld/gsim/random.h"
-#include "ctld/gsim/rivals.h"
-#include "ctld/gsim/shares.h"
+#include "ctld/gsim/rival_placements.h"
+#include "ctld/gsim/account_shares.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -10,10 +10,10 @@
 
 #include "ctld/gdemand/bootstrap.h"
 #include "ctld/gdemand/erlang.h"
-#include "ctld/gdemand/level.h"
-#include "ctld/gdemand/sheet.h"
+#include "ctld/gdemand/level_over_time.h"
+#include "ctld/gdemand/tables.h"
 #include "ctld/gdemand/survival.h"
-#include "ctld/gdemand/weighted.h"
+#include "ctld/gdemand/weighted_stats.h"
 #include "ctld/gsim/random.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -17,7 +17,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/gdemand/demand.h"
 #include "ctld/gdemand/erlang.h"
-#include "ctld/gdemand/trial.h"
+#include "ctld/gdemand/simulate.h"
 #include "ctld/gsim/random.h"
 
 #define MEAN_S    1000.0 /* of durations */

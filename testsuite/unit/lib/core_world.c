@@ -12,7 +12,7 @@
 
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/util/hash.h"

@@ -11,7 +11,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched_impl.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 #include "ctld/tape/player.h"
 #include "ctld/tape/tape.h"
 

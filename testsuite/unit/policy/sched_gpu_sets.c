@@ -5,8 +5,10 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/sched/backfill.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/earliest_start.h"
 #include "ctld/core/sched/sched.h"
 #include "testsuite/unit/policy/sched_lab.h"
 
@@ -16,7 +18,7 @@ struct question {
 	const struct sched_view *view;
 	struct candidate who;
 	struct find find;
-	struct decide_look look;
+	struct backfill_look look;
 };
 
 /* Just these GPUs, and no others instead. */
@@ -31,7 +33,7 @@ static bool may_have(struct question *q, uint32_t node, uint64_t gpus)
 
 	return ledger_share(q->view->ledger, node, q->find.type, &wish, &place.share) &&
 	       (!ledger_is_reserved(q->view->ledger, node) ||
-	               (decide_test(&q->look, &place, gpus) && place.gpus == gpus));
+	               (backfill_test(&q->look, &place, gpus) && place.gpus == gpus));
 }
 
 /* Any of the sets of so many of `gpu_set`. */
@@ -99,10 +101,10 @@ unsigned check_gpu_sets(struct lab *lab)
 		if (class_link_of(class)->partition == CONF_NONE)
 			continue;
 		q.who = sched_candidate(lab->w->core->sched, class);
-		q.look = (struct decide_look){ view, &q.who, false, false };
+		q.look = (struct backfill_look){ view, &q.who, false, false };
 		q.find = (struct find){ .spread = view->conf->partitions[q.who.partition].place ==
 			                          CONF_PLACE_SPREAD,
-			.test = decide_test,
+			.test = backfill_test,
 			.arg = &q.look };
 		if (!share_wished(&q.who.ask.gpus->share) || q.who.ask.gpus->nodes_max > 1 ||
 		        q.who.ask.gpus->exclusive)

@@ -10,6 +10,7 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/earliest_start.h"
 #include "ctld/core/sched/sched.h"
 
 static enum victims_step search(const struct sched_view *view, const struct candidate *who,

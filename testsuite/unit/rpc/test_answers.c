@@ -19,8 +19,8 @@
 #include "common/net/msg.h"
 #include "common/net/msgfield.h"
 #include "common/net/msgfit.h"
-#include "ctld/rpc/call/part.h"
-#include "ctld/wire/answer.h"
+#include "ctld/rpc/call/answer_parts.h"
+#include "ctld/wire/answer_frame.h"
 #include "testsuite/unit/lib/wire_arena.h"
 
 #define T(sym) GPUSCHED__MSG_TYPE__MSG_##sym

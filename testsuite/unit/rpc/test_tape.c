@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/loop/recorder.h"
-#include "ctld/tape/events.h"
+#include "ctld/tape/event_codec.h"
 #include "ctld/tape/player.h"
 #include "ctld/tape/tape.h"
 

@@ -11,10 +11,10 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/accounts.h"
-#include "ctld/core/accounts/usage.h"
+#include "ctld/core/accounts/cost_and_decay.h"
 #include "ctld/core/core.h"
 #include "ctld/core/request/requests.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "testsuite/unit/lib/policy_conf.h"
 
 #define HOUR ((usec_t)3600 * 1000000)

@@ -8,8 +8,10 @@
 #include <cmocka.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/meta.h"
+#include "ctld/core/records/partition.h"
+#include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/sched/decide.h"
+#include "ctld/core/sched/earliest_start.h"
 
 #define NODES 3
 #define GPUS  4 /* of a node */

@@ -19,10 +19,10 @@
 
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/archive.h"
 #include "ctld/store/db.h"
-#include "ctld/store/past.h"
+#include "ctld/store/history_reader.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
 #define JOBS   2500

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/codec.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/store/db.h"
 #include "testsuite/unit/lib/store_fixture.h"
 

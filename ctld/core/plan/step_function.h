@@ -1,0 +1,40 @@
+/* step_function.h - what a node has free over time, and from when it has enough for long enough
+ *
+ * It has a level now, and steps up and down later. Steps at the same moment count together. The
+ * functions are pure; the order in which steps are added does not matter.
+ */
+#ifndef CTLD_CORE_STEP_FUNCTION_H
+#define CTLD_CORE_STEP_FUNCTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/job/run.h"
+
+/* Numbers of GPUs and CPUs, memory in MiB; below 0: so much is missing. */
+struct plan_room {
+	int64_t gpus, cpus, mem_mb;
+};
+
+struct step {
+	usec_t at;
+	struct plan_room by;
+};
+
+/* { 0 } at first; steps_clear() keeps its memory. */
+struct steps {
+	struct step *v;
+	size_t n, size;
+};
+
+void steps_free(struct steps *s);
+void steps_clear(struct steps *s);
+void steps_add(struct steps *s, usec_t at, struct plan_room by);
+
+/* The first moment from `now` on at which `need` is free and stays free for `length` (INT64_MAX:
+ * until `forever`, when everything has ended). INT64_MAX: there is none. `level` is the level
+ * before the first step. Sorts the steps. */
+usec_t steps_earliest(struct steps *s, usec_t now, struct plan_room level,
+        const struct plan_room *need, usec_t length, usec_t forever);
+
+#endif

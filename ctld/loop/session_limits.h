@@ -1,0 +1,72 @@
+/* session_limits.h - the sessions of each user: how many there may be, and which one is ended for a
+ * new one
+ *
+ * A new session is refused only if no other can be ended for it:
+ *
+ *	the user has sessions_per_user    the user's longest idle session ends
+ *	users have max_sessions in all    the longest idle session of the user with most ends; if
+ *	                                  none of those is idle, the oldest of them
+ *
+ * So a user without a session gets one, however many others there are. Some more are reserved for
+ * operators and administrators. Agents do not count here: each node may have USER_PEERS_AGENT
+ * sessions, and connections that are not authenticated are bounded by common/net/session.h.
+ *
+ * A user whose unread answers or requests in the works have used up their budget
+ * (core/records/controller_budget.h) is *choked*: nothing more is read from the user's sessions
+ * and no answer is begun for them, until half of the budget is free again. A session that
+ * meanwhile has read nothing of its answers for USER_PEERS_STUCK_S is ended, because otherwise one
+ * program that does not read would lock out its user.
+ */
+#ifndef CTLD_SESSION_LIMITS_H
+#define CTLD_SESSION_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/base/error.h"
+
+struct ctld;
+struct peer;
+struct user_peers;
+struct user_sessions; /* of one user */
+
+#define USER_PEERS_KEPT    256 /* above max_sessions: for operators and administrators */
+#define USER_PEERS_AGENT   4   /* of one node; an old one may linger when a new one comes */
+#define USER_PEERS_STUCK_S 10
+
+/* What the sessions of users have to do with peers (peers.h). */
+struct user_peers_hooks {
+	void (*end)(struct ctld *c, struct peer *peer, const struct error *why);
+	/* Its user is no longer choked. */
+	void (*go_on)(struct ctld *c, struct peer *peer);
+	/* So answers that waited for space may continue. */
+	void (*sent)(struct ctld *c);
+};
+
+struct user_peers *user_peers_new(const struct user_peers_hooks *hooks);
+void user_peers_free(struct user_peers *u); /* after the peers; NULL is fine */
+
+/* Is there room for one more, of a user or of the agent of a node? It is made, if need be. -1 with
+ * `err`. */
+int user_peers_admit(struct ctld *c, uid_t uid, struct error *err);
+int user_peers_admit_agent(struct ctld *c, uint32_t node, struct error *err);
+
+/* A session has begun; it has ended. */
+void user_peers_add(struct ctld *c, struct peer *peer);
+void user_peers_remove(struct ctld *c, struct peer *peer);
+
+/* An agent's node has another number: it is peer->node now, and was `from`. */
+void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from);
+
+/* It has sent a frame: it is the user's last idle one. */
+void user_peers_used(struct peer *peer);
+
+/* What is charged to a user has changed: is the user choked now, or no longer? */
+void user_peers_charged(struct ctld *c, uid_t uid);
+bool user_peers_choked(const struct peer *peer);
+
+/* Every few seconds: end sessions that are stuck. */
+void user_peers_end_stuck(struct ctld *c);
+
+#endif
