@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/api/stream.h"
-#include "cmds/api/whole.h"
+#include "cmds/api/encrypted_stream.h"
+#include "cmds/api/reassemble.h"
 #include "cmds/cli/cmd.h"
-#include "cmds/cli/ids.h"
+#include "cmds/cli/job_ids.h"
 #include "common/base/arena.h"
 #include "common/base/taskset.h"
 #include "common/base/text.h"

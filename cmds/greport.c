@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/cli/habits.h"
 #include "cmds/cli/listing.h"
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
+#include "cmds/cli/slurm_hints.h"
 #include "cmds/greport_plot.h"
-#include "cmds/views/acctopt.h"
+#include "cmds/views/acct_options.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/cli/habits.h"
 #include "cmds/cli/help.h"
+#include "cmds/cli/slurm_hints.h"
 #include "cmds/cli/view.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"

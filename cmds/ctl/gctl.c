@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/habits.h"
+#include "cmds/cli/slurm_hints.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 

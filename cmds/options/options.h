@@ -27,7 +27,7 @@
 
 #include "cmds/api/gpusched.h"
 #include "cmds/options/mistakes.h"
-#include "cmds/options/service.h"
+#include "cmds/options/service_options.h"
 #include "common/base/error.h"
 #include "common/base/label.h"
 #include "common/gpu/near.h"

@@ -3,7 +3,7 @@
  *	gprobe OPTIONS -- SCRIPT [ARGUMENT...]
  *
  * The shepherd executes it in place of the script, as the owner, in the run's cgroup. It starts the
- * script, probes it (health.h), asks for its load (scrape.h), tells the shepherd of both (tell.h),
+ * script, probes it (health.h), asks for its load (scrape.h), tells the shepherd of both (shepherd_lines.h),
  * and ends as the script does. One thread; nothing in it blocks, and nothing grows with what the
  * server answers.
  *
@@ -27,15 +27,15 @@
 #include "cmds/services/drain.h"
 #include "cmds/services/health.h"
 #include "cmds/services/load.h"
+#include "cmds/services/loopback_only.h"
 #include "cmds/services/options.h"
+#include "cmds/services/owner_messages.h"
 #include "cmds/services/probe.h"
-#include "cmds/services/reach.h"
 #include "cmds/services/runfile.h"
-#include "cmds/services/say.h"
 #include "cmds/services/scrape.h"
 #include "cmds/services/script.h"
-#include "cmds/services/target.h"
-#include "cmds/services/tell.h"
+#include "cmds/services/server_address.h"
+#include "cmds/services/shepherd_lines.h"
 #include "cmds/steps/loop.h"
 
 #include "config.h"

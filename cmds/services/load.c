@@ -13,7 +13,7 @@ static const struct row {
 	const char *preset;
 	enum load_field field;
 	const char *metric;
-	const char *parts; /* metrics.h */
+	const char *parts; /* prometheus_text.h */
 } rows[] = {
 	{ "vllm", LOAD_RUNNING, "vllm:num_requests_running", NULL },
 	{ "vllm", LOAD_WAITING, "vllm:num_requests_waiting", NULL },

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmds/services/metrics.h"
+#include "cmds/services/prometheus_text.h"
 #include "common/base/error.h"
 
 enum load_field {

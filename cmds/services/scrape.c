@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/services/pace.h"
+#include "cmds/services/owner_messages.h"
 #include "cmds/services/runfile.h"
-#include "cmds/services/say.h"
+#include "cmds/services/scrape_interval.h"
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
 

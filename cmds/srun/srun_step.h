@@ -35,7 +35,7 @@ struct srun_run {
 	uint32_t worst;                                       /* exit status */
 };
 
-/* srun_ends.c: what is said of tasks and steps that end, and made to happen. */
+/* srun_task_exits.c: what is said of tasks and steps that end, and made to happen. */
 void srun_take_task(struct srun_run *r, const struct steplink_message *m);
 void srun_tell_exits(struct srun_run *r);
 void srun_take_signals(void *arg); /* of r->signals */

@@ -15,7 +15,7 @@
 #include "cmds/cli/table.h"
 #include "cmds/options/directives.h"
 #include "cmds/options/export.h"
-#include "cmds/options/files.h"
+#include "cmds/options/file_checks.h"
 #include "cmds/options/options.h"
 #include "cmds/options/script.h"
 #include "cmds/options/tasks.h"

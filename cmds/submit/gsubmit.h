@@ -40,7 +40,7 @@ struct gsubmit {
 	const char *here;
 };
 
-/* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/fronts/sbatch.c). */
+/* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/slurm_commands/sbatch.c). */
 struct gsubmit_manner {
 	const char *name, *version;
 	bool slurm;  /* jobs see SLURM_* variables, and warnings are for people */

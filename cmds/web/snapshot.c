@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "cmds/web/metrics/counters.h"
 #include "cmds/web/snapshot_make.h"
-#include "cmds/web/totals.h"
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
 

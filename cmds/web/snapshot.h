@@ -126,7 +126,7 @@ struct snapshot {
 	Gpusched__Stat **stats;
 	size_t n_deltas; /* the newest last: deltas[n_deltas - 1].serial == serial */
 	struct snapshot_delta **deltas;
-	const struct totals *totals; /* what was counted since gweb began (totals.h) */
+	const struct totals *totals; /* what was counted since gweb began (counters.h) */
 	struct snapshot_own *own;    /* private */
 };
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cmds/api/client.h"
-#include "cmds/web/lists.h"
+#include "cmds/web/controller_poll.h"
+#include "cmds/web/metrics/counters.h"
 #include "cmds/web/snapshot_make.h"
-#include "cmds/web/totals.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmds/services/answer.h"
 #include "cmds/services/drain.h"
+#include "cmds/services/http_response.h"
 #include "cmds/services/load.h"
 #include "testsuite/fuzz/fuzz.h"
 

@@ -14,7 +14,7 @@
 
 #include <sodium.h>
 
-#include "cmds/web/auth/ask.h"
+#include "cmds/web/auth/ask_as_user.h"
 #include "cmds/web/auth/identify_impl.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"

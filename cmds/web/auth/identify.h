@@ -12,7 +12,7 @@
  * to come from a page of ours: its Origin is this host, and with a cookie it has what auth_proof()
  * gave that page, as `proof` of the form or as X-Gweb-Proof.
  *
- * The user's role is what the controller says (ask.h), kept for VIEWERS_FRESH_S.
+ * The user's role is what the controller says (ask_as_user.h), kept for VIEWERS_FRESH_S.
  */
 #ifndef CMDS_IDENTIFY_H
 #define CMDS_IDENTIFY_H

@@ -3,7 +3,7 @@
 #define CMDS_IDENTIFY_IMPL_H
 
 #include "cmds/web/auth/identify.h"
-#include "cmds/web/auth/viewers.h"
+#include "cmds/web/auth/viewer_cache.h"
 
 #define COOKIE       "gweb"
 #define COOKIE_HTTPS "__Host-gweb" /* a browser takes it only by https, and of this host alone */

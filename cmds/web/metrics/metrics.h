@@ -6,7 +6,7 @@
  * asked for within METRICS_WANTED_S, so that nothing on the loop waits for it.
  *
  * Where the configuration keeps jobs private there are two of each page: the whole one for operators
- * and administrators, and for all others one without what names users, services or jobs (text.c).
+ * and administrators, and for all others one without what names users, services or jobs (text_format.c).
  *
  * How many series there may be is bounded:
  *

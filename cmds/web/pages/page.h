@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "cmds/api/call.h"
-#include "cmds/web/pages/html.h"
 #include "cmds/web/http.h"
+#include "cmds/web/pages/html.h"
 #include "cmds/web/pages/pages.h"
 #include "cmds/web/snapshot.h"
 
@@ -34,7 +34,7 @@ struct page_kind {
 	const char *title;
 	unsigned pause_ms; /* its script asks no sooner again; 0: as the script does */
 	bool open;         /* it shows nothing of the cluster */
-	bool alike;        /* for all to whom no job is private; HTTP_FAST (alike.h) */
+	bool alike;        /* for all to whom no job is private; HTTP_FAST (shared_page_cache.h) */
 	void (*show)(struct page *p);
 };
 

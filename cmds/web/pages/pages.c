@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/pages/alike.h"
-#include "cmds/web/pages/bare.h"
-#include "cmds/web/pages/changes.h"
+#include "cmds/web/pages/change_events.h"
+#include "cmds/web/pages/frameless_page.h"
 #include "cmds/web/pages/page.h"
+#include "cmds/web/pages/shared_page_cache.h"
 #include "cmds/web/pages/static_files.h"
 #include "common/plot/plot.h"
 

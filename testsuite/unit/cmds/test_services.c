@@ -7,13 +7,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/services/answer.h"
 #include "cmds/services/drain.h"
 #include "cmds/services/health.h"
+#include "cmds/services/http_response.h"
 #include "cmds/services/load.h"
-#include "cmds/services/metrics.h"
 #include "cmds/services/options.h"
-#include "cmds/services/pace.h"
+#include "cmds/services/prometheus_text.h"
+#include "cmds/services/scrape_interval.h"
 #include "testsuite/unit/lib/golden.h"
 
 /* --- metrics ---------------------------------------------------------------------------------- */

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
+#include "cmds/web/metrics/counters.h"
 #include "cmds/web/metrics/metrics.h"
-#include "cmds/web/metrics/sums.h"
-#include "cmds/web/totals.h"
+#include "cmds/web/metrics/snapshot_counts.h"
 #include "testsuite/unit/lib/golden.h"
 #include "testsuite/unit/web/web_fixture.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cmds/web/totals.h"
+#include "cmds/web/metrics/counters.h"
 #include "common/net/msgjson.h"
 #include "testsuite/unit/web/web_fixture.h"
 
