@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmds/drmaa/attribute_values.h"
-#include "cmds/slurm/sbatch_args.h"
+#include "cmds/slurm/sbatch_command_line.h"
 #include "common/base/text.h"
 
 #define CATEGORIES_FILE SYSCONFDIR "/gpusched/drmaa-categories"

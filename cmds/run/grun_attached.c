@@ -1,173 +1,26 @@
 /* grun_attached.c - grun.h: from a job that is there to its end, and to our exit status
  *
- *   wait     for its start: why it does not, once; ^C cancels it
- *   run      its input and output are ours (runio.h); signals are passed on
- *   break    the connection is made again, meanwhile ^C leaves
+ *   wait     for its start: why it does not, once
+ *   run      its input and output are ours (runio.h)
+ *   break    the connection is made again
  *   end      what it ended as is what we end as
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cmds/cli/terminal.h"
 #include "cmds/run/grun.h"
 #include "common/base/clock.h"
-#include "common/base/text.h"
-#include "common/base/units.h"
 
 #define SIGNAL_STATUS 128
 #define EXPLAIN_MS    1500 /* of waiting, and it is said what for */
-#define TWICE_MS      1000 /* between two ^C that are one */
-#define FAREWELL_MS   2000 /* for the last words to leave */
-
-/* A line for people, on a terminal that may be lent to the program. */
-static void __attribute__((format(printf, 2, 3)))
-print_notice(const struct grun *g, const char *fmt, ...)
-{
-	char text[1024], shown[1200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	text_escape(shown, sizeof(shown), text, strlen(text));
-	fprintf(stderr, "grun: %s%s\n", shown, g->io.pty && g->io.attached ? "\r" : "");
-}
-
-/* --- signals ---------------------------------------------------------------------------------- */
-
-int grun_catch_signals(struct grun *g, struct error *err)
-{
-	static const int ours[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM,
-		SIGWINCH, SIGCONT };
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		sigaddset(&set, ours[i]);
-	g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (g->signals < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return error_set(err, ERR_SYSTEM, "signals: %s", strerror(errno));
-	return 0;
-}
-
-/* We go; what becomes of the job is said. */
-static void leave(struct grun *g, int sig, const char *what)
-{
-	g->ended_by = sig;
-	terminal_restore();
-	if (!g->quiet)
-		print_notice(g, "job %" PRIu64 " %s", g->link.job, what);
-}
-
-static void pass_on(struct grun *g, int sig)
-{
-	g->io.signals |= (uint64_t)1 << sig;
-}
-
-/* As srun has it: the first ^C asks, two within a second mean it, one more and we do not wait. */
-static void interrupt(struct grun *g)
-{
-	int64_t s = clock_us(CLOCK_REALTIME) / 1000000 - g->link.start_time / 1000000;
-	char ran[UNITS_TEXT];
-
-	if (g->io.pty || g->disable_status || !isatty(STDERR_FILENO)) {
-		pass_on(g, SIGINT);
-		return;
-	}
-	if (g->ints) {
-		leave(g, SIGINT, "is being ended; not waiting for it");
-		return;
-	}
-	if (g->int_ms && clock_ms(CLOCK_MONOTONIC) - g->int_ms <= TWICE_MS) {
-		g->ints++;
-		print_notice(g, "sending ^C to job %" PRIu64 ", and ending it", g->link.job);
-		pass_on(g, SIGINT);
-		g->cancel_ms =
-		        clock_ms(CLOCK_MONOTONIC) + TWICE_MS; /* it may have its own way to end */
-		return;
-	}
-	g->int_ms = clock_ms(CLOCK_MONOTONIC);
-	duration_format(ran, (uint64_t)(s > 0 ? s : 0));
-	print_notice(g, "job %" PRIu64 " runs on %s for %s (one more ^C within a second to end it)",
-	        g->link.job, g->link.node, ran);
-}
-
-static void hang_up(struct grun *g)
-{
-	struct error err;
-
-	if (!g->detach_on_loss) {
-		pass_on(g, SIGHUP);
-		return;
-	}
-	runio_detach(&g->io, &err); /* or it notices by itself */
-	leave(g, SIGHUP, "goes on by itself");
-}
-
-/* While it runs and we are with it. */
-static void on_signal(struct grun *g, int sig)
-{
-	switch (sig) {
-	case SIGINT:
-		interrupt(g);
-		break;
-	case SIGHUP:
-		hang_up(g);
-		break;
-	default:
-		pass_on(g, sig);
-	}
-}
-
-/* Before it runs it is cancelled, and a second time we do not wait for that. */
-static void on_early_signal(struct grun *g, int sig)
-{
-	if (sig == SIGHUP && g->detach_on_loss) {
-		leave(g, sig, "is left to itself");
-	} else if (g->ints++) {
-		leave(g, sig, "is being cancelled; not waiting for it");
-	} else if (g->attach) {
-		leave(g, sig, "is left as it is");
-	} else {
-		g->link.cancel = true;
-		g->ints = sig;
-	}
-}
-
-static void take_signal(struct grun *g, int sig)
-{
-	if (sig == SIGWINCH) {
-		g->io.window = g->io.pty;
-	} else if (sig == SIGCONT) {
-		g->io.in_off = false;
-		if (g->io.pty && g->io.attached)
-			terminal_raw();
-	} else if (!g->link.started) {
-		on_early_signal(g, sig);
-	} else if (g->io.attached) {
-		on_signal(g, sig);
-	} else if (!g->link.ended) {
-		leave(g, sig, "is left to itself: there is no connection to it");
-	} else {
-		leave(g, sig, "has ended; the rest of its output is not waited for");
-	}
-}
-
-static void take_signals(struct grun *g)
-{
-	struct signalfd_siginfo si;
-
-	while (!g->ended_by && read(g->signals, &si, sizeof(si)) == sizeof(si))
-		take_signal(g, (int)si.ssi_signo);
-}
+#define LAST_SEND_MS  2000 /* for the last words to leave */
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
@@ -180,7 +33,7 @@ static void explain(struct grun *g)
 	if (g->quiet || l->started || g->told_waits)
 		return;
 	if (l->has_why) {
-		print_notice(g, "job %" PRIu64 " waits: %s", l->job, l->why);
+		grun_notice(g, "job %" PRIu64 " waits: %s", l->job, l->why);
 		g->told_waits = true;
 	} else if (!g->asked_why && clock_ms(CLOCK_MONOTONIC) - g->began_ms >= EXPLAIN_MS &&
 	           l->dial) {
@@ -194,14 +47,6 @@ static void look_at_patience(struct grun *g)
 	        clock_ms(CLOCK_MONOTONIC) - g->began_ms < g->immediate_ms)
 		return;
 	g->too_late = true;
-	g->link.cancel = true;
-}
-
-static void look_at_interrupt(struct grun *g)
-{
-	if (!g->cancel_ms || clock_ms(CLOCK_MONOTONIC) < g->cancel_ms)
-		return;
-	g->cancel_ms = 0;
 	g->link.cancel = true;
 }
 
@@ -251,10 +96,10 @@ static void tell_break(struct grun *g)
 	if (g->quiet)
 		return;
 	if (broken)
-		print_notice(g, "job %" PRIu64 ": the connection broke (%s); trying again", l->job,
+		grun_notice(g, "job %" PRIu64 ": the connection broke (%s); trying again", l->job,
 		        l->lost.text);
 	else if (!runlink_is_done(l))
-		print_notice(g, "job %" PRIu64 ": connected again", l->job);
+		grun_notice(g, "job %" PRIu64 ": connected again", l->job);
 }
 
 static int step_stream(struct grun *g, struct error *err)
@@ -268,7 +113,7 @@ static int step_stream(struct grun *g, struct error *err)
 		if (g->io.pty)
 			terminal_raw();
 		if (g->told_waits && !g->quiet)
-			print_notice(g, "job %" PRIu64 " runs on %s", g->link.job, g->link.node);
+			grun_notice(g, "job %" PRIu64 " runs on %s", g->link.job, g->link.node);
 		g->told_waits = false;
 	}
 	return 0;
@@ -292,19 +137,19 @@ static void wait_for_something(struct grun *g)
 		if (p[i].fd == STDIN_FILENO && p[i].revents)
 			runio_read(&g->io);
 	if (p[1].revents)
-		take_signals(g);
+		grun_take_signals(g);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* The last words: what has arrived, that we go. */
-static void say_farewell(struct grun *g)
+static void send_the_last(struct grun *g)
 {
 	struct error err;
 
 	runio_step(&g->io, &err);
 	if (g->link.dial)
-		dial_flush(g->link.dial, FAREWELL_MS, &err);
+		dial_flush(g->link.dial, LAST_SEND_MS, &err);
 }
 
 static int status_of(const struct grun *g)
@@ -313,7 +158,7 @@ static int status_of(const struct grun *g)
 	bool failed = !strcmp(l->state, "FAILED"), ok = !strcmp(l->state, "COMPLETED");
 
 	if ((!ok && !failed) || (failed && !l->exit_code && !l->exit_signal))
-		print_notice(g, "job %" PRIu64 ": %s%s%s", l->job, l->state,
+		grun_notice(g, "job %" PRIu64 ": %s%s%s", l->job, l->state,
 		        *l->text ? ": " : "", l->text);
 	if (l->exit_signal)
 		return SIGNAL_STATUS + (int)l->exit_signal;
@@ -326,7 +171,7 @@ static int end(struct grun *g, struct error *err)
 {
 	struct runlink *l = &g->link;
 
-	say_farewell(g);
+	send_the_last(g);
 	terminal_restore();
 	if (g->ended_by)
 		return SIGNAL_STATUS + g->ended_by;
@@ -339,7 +184,7 @@ static int end(struct grun *g, struct error *err)
 		return error_set(err, ERR_TIMEOUT, "job %" PRIu64 " did not start within %lld s",
 		        l->job, (long long)(g->immediate_ms / 1000));
 	if (l->started && !g->io.over)
-		print_notice(g, "job %" PRIu64 " has ended; the rest of its output is lost: %s",
+		grun_notice(g, "job %" PRIu64 " has ended; the rest of its output is lost: %s",
 		        l->job,
 		        l->lost.text);
 	if (!l->started && g->ints)
@@ -362,7 +207,7 @@ static bool give_it_up(struct grun *g)
 	return true;
 }
 
-int grun_stay(struct grun *g, struct error *err)
+int grun_attached(struct grun *g, struct error *err)
 {
 	g->began_ms = clock_ms(CLOCK_MONOTONIC);
 	for (;;) {
@@ -379,7 +224,7 @@ int grun_stay(struct grun *g, struct error *err)
 			return end(g, err);
 		explain(g);
 		look_at_patience(g);
-		look_at_interrupt(g);
+		grun_end_after_interrupt(g);
 		wait_for_something(g);
 	}
 }

@@ -11,6 +11,8 @@
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/state_codes.h"
+#include "cmds/slurm_commands/value_formats.h"
 
 #define SECOND 1000000
 
@@ -56,7 +58,7 @@ static void memory_text(char *buf, size_t size, double kb)
 	double value = kb;
 
 	if (!unit && (uint64_t)kb % 1024 == 0) {
-		front_memory(&cell, (uint64_t)kb / 1024);
+		slurm_memory(&cell, (uint64_t)kb / 1024);
 		snprintf(buf, size, "%s", cell.text);
 		return;
 	}
@@ -85,7 +87,7 @@ static void cpu_clock(struct view_cell *cell, uint64_t us)
 	uint64_t s = us / SECOND, ms = us / 1000 % 1000;
 
 	if (s >= 3600 || !ms)
-		front_clock(cell, s);
+		slurm_clock(cell, s);
 	else
 		view_printf(cell, "%02" PRIu64 ":%02" PRIu64 ".%03" PRIu64, s / 60, s % 60, ms);
 }
@@ -105,7 +107,7 @@ static void cpu_clock(struct view_cell *cell, uint64_t us)
 	CELL(name, JOB_ONLY, view_text(cell, *j->field ? j->field : none))
 #define SHOW_BOTH(name, field, none) CELL(name, LINE, view_text(cell, *j->field ? j->field : none))
 #define SHOW_NUMBER(name, value) CELL(name, LINE, view_number(cell, (int64_t)value))
-#define SHOW_TIME(name, value) CELL(name, LINE, front_time(cell, value, "Unknown"))
+#define SHOW_TIME(name, value) CELL(name, LINE, slurm_time(cell, value, "Unknown"))
 
 SHOW_TEXT(account, account, "")
 SHOW_TEXT(comment, remark, "")
@@ -158,10 +160,10 @@ SHOW(raw_id)
 }
 
 CELL(name, LINE, view_text(cell, line->batch && !line->step ? "batch" : j->name))
-CELL(state, LINE, view_text(cell, front_base_state(j->state)))
+CELL(state, LINE, view_text(cell, slurm_base_state(j->state)))
 CELL(uid, JOB_ONLY, view_number(cell, j->uid))
-CELL(gid, JOB_ONLY, view_number(cell, front_gid(j->uid)))
-CELL(group, JOB_ONLY, view_text(cell, front_group(j->uid)))
+CELL(gid, JOB_ONLY, view_number(cell, slurm_gid(j->uid)))
+CELL(group, JOB_ONLY, view_text(cell, slurm_group(j->uid)))
 CELL(req_nodes, LINE, view_number(cell, line->batch && !line->step ? 1 : nodes_of(j)))
 CELL(alloc_nodes, LINE, view_number(cell, waits(j) ? 0 : nodes_of(j)))
 
@@ -178,7 +180,7 @@ SHOW(exit)
 	LINE;
 	bool forced = !strcmp(j->state, "TIMEOUT") || !strcmp(j->state, "CANCELLED") ||
 	              !strcmp(j->state, "PREEMPTED") || !strcmp(j->state, "DEADLINE");
-	struct front_exit ended = front_exit(j->state, j->exit_code, j->exit_signal);
+	struct slurm_exit ended = slurm_exit(j->state, j->exit_code, j->exit_signal);
 
 	if (forced && !line->batch)
 		view_text(cell, "0:0");
@@ -193,8 +195,8 @@ SHOW(derived_exit)
 		show_exit(object, cell);
 }
 
-CELL(elapsed, LINE, front_clock(cell, waits(j) ? 0 : j->elapsed_s))
-CELL(cpu_time, LINE, front_clock(cell, waits(j) ? 0 : j->elapsed_s * cpus_of(j)))
+CELL(elapsed, LINE, slurm_clock(cell, waits(j) ? 0 : j->elapsed_s))
+CELL(cpu_time, LINE, slurm_clock(cell, waits(j) ? 0 : j->elapsed_s * cpus_of(j)))
 CELL(total_cpu, LINE, cpu_clock(cell, j->cpu_time_us))
 
 SHOW(max_rss)
@@ -266,19 +268,19 @@ static uint64_t reserved_s(const Gpusched__Acct *j)
 	return waits(j) && now > j->submit_time ? (uint64_t)(now - j->submit_time) / SECOND : 0;
 }
 
-CELL(reserved, JOB_ONLY, front_clock(cell, reserved_s(j)))
-CELL(resv_cpu, JOB_ONLY, front_clock(cell, reserved_s(j) * cpus_of(j)))
+CELL(reserved, JOB_ONLY, slurm_clock(cell, reserved_s(j)))
+CELL(resv_cpu, JOB_ONLY, slurm_clock(cell, reserved_s(j) * cpus_of(j)))
 CELL(resv_cpu_raw, JOB_ONLY, view_number(cell, (int64_t)(reserved_s(j) * cpus_of(j))))
-CELL(suspended, LINE, front_clock(cell, j->suspended_us / SECOND))
+CELL(suspended, LINE, slurm_clock(cell, j->suspended_us / SECOND))
 
-CELL(limit, JOB_ONLY, front_limit(cell, j->time_limit_s, "UNLIMITED"))
+CELL(limit, JOB_ONLY, slurm_limit(cell, j->time_limit_s, "UNLIMITED"))
 
 /* In minutes. */
 SHOW(limit_raw)
 {
 	JOB_ONLY;
 
-	front_limit(cell, j->time_limit_s, "UNLIMITED");
+	slurm_limit(cell, j->time_limit_s, "UNLIMITED");
 	if (cell->is_number)
 		view_number(cell, j->time_limit_s / 60);
 }

@@ -103,45 +103,7 @@ struct client *front_client(const char *name, const char *call, const char *clus
 /* The name of that client's cluster, which lives as long as it does; before one is made "". */
 const char *front_cluster(void);
 
-/* Slurm's words for a job's state. Some Slurm has and gpusched has not: `ours` is NULL. */
-struct front_state {
-	const char *name, *code, *ours;
-};
-const struct front_state *front_state(const char *name_or_code); /* NULL: none */
-/* A job that is being started or ended counts as one that runs, for Slurm's records and JSON. */
-const char *front_base_state(const char *state);
-/* How a job in that state ended, in Slurm's numbers: one that ran out of memory by "signal" 125,
- * whatever its script made of that. */
-struct front_exit {
-	uint32_t code, signal;
-};
-struct front_exit front_exit(const char *state, uint32_t code, uint32_t signal);
-void front_state_names(char *buf, size_t size); /* of all, for a message */
-/* Which states a list asks for: those that exist go to `filter`. -1 with `err`: the word that is
- * no state. *none: only such as no job can be in. */
-int front_states(struct filter *f, const char *value, bool *none, bool *all, struct error *err);
-
-/* Ask for each of them that exists, by its name. */
-int front_every_state(struct filter *f, struct error *err);
-
-/* --- jobs ------------------------------------------------------------------------------------ */
-
-/* Times as SLURM_TIME_FORMAT says; `none` for 0. */
-void front_time(struct view_cell *cell, int64_t us, const char *none);
-void front_clock(struct view_cell *cell, uint64_t s);                /* "01:02:03", "1-00:00:00" */
-/* The same of a limit; `none` where there is none: 0, UINT32_MAX. */
-void front_limit(struct view_cell *cell, uint64_t s, const char *none);
-void front_memory(struct view_cell *cell, uint64_t mb);              /* "100M", "1G": exact */
-void front_moment(const char *text, int64_t *us, struct error *err); /* err->code: it is none */
-
-void front_texts(struct view_cell *cell, char *const *v, size_t n, const char *none); /* "a,b" */
-
 /* For the field Cluster of any listing. */
 void front_show_cluster(const void *object, struct view_cell *cell);
-
-/* The primary group of a user: its name, or its number where there is no name; where the user is
- * unknown, the uid. */
-const char *front_group(uint32_t uid);
-unsigned front_gid(uint32_t uid);
 
 #endif

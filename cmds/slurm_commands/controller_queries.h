@@ -1,6 +1,6 @@
 /* controller_queries.h - what the front ends ask the controller for */
-#ifndef CMDS_CONTROLLER_QUERIES_H
-#define CMDS_CONTROLLER_QUERIES_H
+#ifndef CMDS_SLURM_COMMANDS_CONTROLLER_QUERIES_H
+#define CMDS_SLURM_COMMANDS_CONTROLLER_QUERIES_H
 
 #include "cmds/api/client.h"
 #include "cmds/views/filter.h"

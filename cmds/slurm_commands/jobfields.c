@@ -10,6 +10,8 @@
 
 #include "cmds/cli/parse_time.h"
 #include "cmds/slurm_commands/command_line.h"
+#include "cmds/slurm_commands/state_codes.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "common/base/units.h"
 
 #define BITSTR_LEN 64
@@ -24,7 +26,7 @@ bool job_is_pending(const Gpusched__Job *j)
 
 bool job_has_ended(const Gpusched__Job *j)
 {
-	const struct front_state *s = front_state(j->state);
+	const struct slurm_state *s = slurm_state(j->state);
 
 	return s && strcmp(s->name, "PENDING") && strcmp(s->name, "RUNNING") &&
 	       strcmp(s->name, "SUSPENDED") && strcmp(s->name, "COMPLETING") &&
@@ -122,7 +124,7 @@ static void tres_text(
 	struct view_cell mem;
 	int n;
 
-	front_memory(&mem, mem_mb);
+	slurm_memory(&mem, mem_mb);
 	n = snprintf(buf, size, "cpu=%" PRIu64 "%s%s,node=%" PRIu32 ",billing=%" PRIu64, cpus,
 	        mem_mb ? ",mem=" : "", mem_mb ? mem.text : "", nodes, cpus);
 	if (gpus && n > 0 && (size_t)n < size)
@@ -135,7 +137,7 @@ static void tres_text(
 
 #define SHOW_TEXT(name, field, none) CELL(name, JOB, view_text(cell, *j->field ? j->field : none))
 #define SHOW_NUMBER(name, value) CELL(name, JOB, view_number(cell, (int64_t)value))
-#define SHOW_TIME(name, value, none) CELL(name, JOB, front_time(cell, value, none))
+#define SHOW_TIME(name, value, none) CELL(name, JOB, slurm_time(cell, value, none))
 
 SHOW_TEXT(account, account, "(null)")
 SHOW_TEXT(comment, remark, "(null)")
@@ -204,7 +206,7 @@ SHOW(task)
 SHOW(state_code)
 {
 	JOB;
-	const struct front_state *s = front_state(j->state);
+	const struct slurm_state *s = slurm_state(j->state);
 
 	view_text(cell, s ? s->code : j->state);
 }
@@ -230,8 +232,8 @@ SHOW(where)
 CELL(node_list, JOB, view_text(cell, job_is_pending(j) ? "" : j->nodes))
 CELL(batch_host, JOB, view_text(cell, job_is_pending(j) || !*j->node ? "n/a" : j->node))
 
-CELL(group, JOB, view_text(cell, front_group(j->uid)))
-CELL(gid, JOB, view_number(cell, front_gid(j->uid)))
+CELL(group, JOB, view_text(cell, slurm_group(j->uid)))
+CELL(gid, JOB, view_number(cell, slurm_gid(j->uid)))
 CELL(limit, JOB, view_duration(cell, unlimited(j) ? DURATION_FOREVER : j->time_limit_s))
 
 SHOW(left)
@@ -246,8 +248,8 @@ SHOW(left)
 }
 
 CELL(time, JOB, view_duration(cell, job_is_pending(j) ? 0 : j->elapsed_s))
-CELL(memory, JOB, front_memory(cell, j->mem_mb))
-CELL(tmp, JOB, front_memory(cell, j->tmp_mb))
+CELL(memory, JOB, slurm_memory(cell, j->mem_mb))
+CELL(tmp, JOB, slurm_memory(cell, j->tmp_mb))
 CELL(over, JOB, view_text(cell, j->exclusive ? "NO" : "OK"))
 
 SHOW(priority_part)

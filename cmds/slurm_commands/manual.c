@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/scontrol_records.h"
 #include "cmds/srun/srun_options.h"

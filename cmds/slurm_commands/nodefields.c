@@ -8,6 +8,7 @@
 
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"
 
@@ -258,7 +259,7 @@ SHOW_LEAST(used_memory, (node->mem_mb > node->mem_free_mb ? node->mem_mb - node-
 CELL(sct, NODE, view_printf(cell, "%" PRIu32 ":1:1", node->cpus))
 CELL(name, NODE, view_text(cell, node->name))
 
-CELL(features, NODE, front_texts(cell, node->features, node->n_features, "(null)"))
+CELL(features, NODE, slurm_texts(cell, node->features, node->n_features, "(null)"))
 
 SHOW(gres)
 {

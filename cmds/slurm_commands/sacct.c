@@ -14,6 +14,8 @@
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
 #include "cmds/slurm_commands/slurmjson.h"
+#include "cmds/slurm_commands/state_codes.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -100,7 +102,7 @@ static CMD_SETTER(set_users)
 
 static CMD_SETTER(set_moment)
 {
-	front_moment(value, field, err);
+	slurm_moment(value, field, err);
 	return err->code
 	               ? error_set(err, ERR_USAGE, "Invalid time specification (pos=0): %s", value)
 	               : 0;
@@ -120,7 +122,7 @@ static CMD_SETTER(set_states)
 	struct sacct *s = field;
 	const struct cmd_list *states = &s->filter.lists[FILTER_STATES];
 
-	if (front_states(&s->filter, value, &s->none, &s->all, err) < 0)
+	if (slurm_filter_states(&s->filter, value, &s->none, &s->all, err) < 0)
 		return error_set(err, ERR_USAGE, "unrecognized job state value '%s'", value);
 	for (size_t i = 0; i < states->n; i++)
 		if (!strcmp(states->v[i], "RUNNING"))
@@ -346,7 +348,7 @@ static int ask(struct sacct *s, struct client *c, struct error *err)
 	                0)
 		return -1;
 	/* Jobs that wait are told only where their state is asked for, so all are. */
-	if (!s->filter.lists[FILTER_STATES].n && front_every_state(&s->filter, err) < 0)
+	if (!s->filter.lists[FILTER_STATES].n && slurm_filter_every_state(&s->filter, err) < 0)
 		return -1;
 	filter_message(&s->filter, &filter);
 	request.filter = &filter;

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "cmds/submit/gsubmit.h"
 
 #define BAD_OPTION 255
@@ -24,7 +25,7 @@ static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_o
 
 	if (r->would_start_now)
 		start = (int64_t)time(NULL) * 1000000;
-	front_time(&when, start, "Unknown");
+	slurm_time(&when, start, "Unknown");
 	fprintf(stderr,
 	        "sbatch: Job %" PRIu64 " to start at %s using %" PRIu32 " processors on nodes ",
 	        r->next_job, when.text, cpus * nodes);
@@ -89,7 +90,7 @@ int sbatch_main(int argc, char **argv)
 	return status == EXIT_USAGE ? BAD_OPTION : FRONT_FAILED;
 }
 
-/* The table of sbatch.h, in the words of ours. */
+/* The table of sbatch_options.h, in the words of ours. */
 const struct front_option *sbatch_options(size_t *n)
 {
 	static struct front_option options[192];

@@ -13,6 +13,7 @@
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/state_codes.h"
 #include "cmds/srun/steps_signal.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -41,7 +42,7 @@ static CMD_SETTER(set_state)
 	bool all;
 
 	s->any = true;
-	if (front_states(&s->filter, value, &s->none, &all, err) < 0)
+	if (slurm_filter_states(&s->filter, value, &s->none, &all, err) < 0)
 		return error_wrap(err, "Invalid job state specified");
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/state_codes.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 
@@ -81,24 +83,24 @@ SHOW(throttle)
 
 CELL(user, JOB, view_printf(cell, "%s(%" PRIu32 ")", j->user, j->uid))
 
-CELL(group, JOB, view_printf(cell, "%s(%u)", front_group(j->uid), front_gid(j->uid)))
+CELL(group, JOB, view_printf(cell, "%s(%u)", slurm_group(j->uid), slurm_gid(j->uid)))
 
 SHOW(exit)
 {
 	JOB;
-	struct front_exit ended = front_exit(j->state, j->exit_code, j->exit_signal);
+	struct slurm_exit ended = slurm_exit(j->state, j->exit_code, j->exit_signal);
 
 	view_printf(cell, "%" PRIu32 ":%" PRIu32, ended.code, ended.signal);
 }
 
-CELL(run_time, JOB, front_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s))
-CELL(limit, JOB, front_limit(cell, j->time_limit_s, "UNLIMITED"))
+CELL(run_time, JOB, slurm_clock(cell, job_is_pending(j) ? 0 : j->elapsed_s))
+CELL(limit, JOB, slurm_limit(cell, j->time_limit_s, "UNLIMITED"))
 CELL(eligible, JOB,
-        front_time(
+        slurm_time(
                 cell, j->begin_time > j->submit_time ? j->begin_time : j->submit_time, "Unknown"))
 CELL(start, JOB,
-        front_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown"))
-CELL(end, JOB, front_time(cell, job_end_time(j), "Unknown"))
+        slurm_time(cell, job_is_pending(j) ? j->planned_start_time : j->start_time, "Unknown"))
+CELL(end, JOB, slurm_time(cell, job_end_time(j), "Unknown"))
 CELL(alloc, JOB, view_printf(cell, "%s:0", *j->submit_host ? j->submit_host : "(null)"))
 CELL(req_nodes, JOB, view_text(cell, *j->nodelist ? j->nodelist : "(null)"))
 CELL(exc_nodes, JOB, view_text(cell, *j->exclude ? j->exclude : "(null)"))
@@ -238,7 +240,7 @@ FRONT_TABLE(field, record_job, job_record)
 CELL(cpu_alloc, NODE,
         view_number(cell, node->cpus > node->cpus_free ? node->cpus - node->cpus_free : 0))
 
-CELL(node_partitions, NODE, front_texts(cell, node->partitions, node->n_partitions, NULL))
+CELL(node_partitions, NODE, slurm_texts(cell, node->partitions, node->n_partitions, NULL))
 CELL(agent_version, NODE, cell->text = *node->agent_version ? node->agent_version : NULL)
 
 static uint64_t used_memory(const Gpusched__Node *node)
@@ -255,7 +257,7 @@ static void node_tres(
 	struct view_cell mem;
 	char *at = cell->buf;
 
-	front_memory(&mem, mem_mb);
+	slurm_memory(&mem, mem_mb);
 	*at = '\0';
 	if (cpus)
 		at += sprintf(at, "cpu=%" PRIu64, cpus);
@@ -285,7 +287,7 @@ SHOW(alloc_tres)
 	node_tres(cell, node->cpus - node->cpus_free, used_memory(node), used, false);
 }
 
-CELL(last_busy, NODE, front_time(cell, node->last_heard, "Unknown"))
+CELL(last_busy, NODE, slurm_time(cell, node->last_heard, "Unknown"))
 CELL(node_reason_text, NODE, cell->text = *node->reason ? node->reason : NULL)
 
 static const struct front_field node_record[] = {
@@ -324,10 +326,10 @@ FRONT_TABLE(field, record_node, node_record)
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
-CELL(accounts, PARTITION, front_texts(cell, p->accounts, p->n_accounts, "ALL"))
+CELL(accounts, PARTITION, slurm_texts(cell, p->accounts, p->n_accounts, "ALL"))
 CELL(is_default, PARTITION, view_text(cell, p->is_default ? "YES" : "NO"))
-CELL(default_time, PARTITION, front_limit(cell, p->default_time_s, "NONE"))
-CELL(max_time, PARTITION, front_limit(cell, p->max_time_s, "UNLIMITED"))
+CELL(default_time, PARTITION, slurm_limit(cell, p->default_time_s, "NONE"))
+CELL(max_time, PARTITION, slurm_limit(cell, p->max_time_s, "UNLIMITED"))
 CELL(grace, PARTITION, view_number(cell, p->grace_s))
 CELL(partition_nodes, PARTITION, view_text(cell, *p->nodes ? p->nodes : "(null)"))
 
@@ -350,7 +352,7 @@ SHOW(partition_tres)
 	PARTITION;
 	struct view_cell mem;
 
-	front_memory(&mem, of->mem_mb);
+	slurm_memory(&mem, of->mem_mb);
 	view_printf(cell, "cpu=%" PRIu64 ",mem=%s,node=%" PRIu32 ",billing=%" PRIu64, of->cpus,
 	        mem.text, p->nodes_total, of->cpus);
 	if (of->gpus)

@@ -10,6 +10,7 @@
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/nodefields.h"
 #include "cmds/slurm_commands/scontrol.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "common/base/hostlist.h"
 #include "common/base/units.h"
 
@@ -247,7 +248,7 @@ static int show_config(struct scontrol *s)
 	/* Not all users may see it: what is always so is said all the same. */
 	if (client_call(s->client, &call, &err) < 0 && err.code != ERR_NOT_PERMITTED)
 		return front_fail_load("scontrol", "slurm_load_ctl_conf error", &err);
-	front_time(&now, (int64_t)time(NULL) * 1000000, "");
+	slurm_time(&now, (int64_t)time(NULL) * 1000000, "");
 	printf("Configuration data as of %s\n", now.text);
 	for (size_t i = 0; i < N_SETTINGS; i++)
 		printf("%-23s = %s\n", settings[i].name,

@@ -9,6 +9,7 @@
 
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
+#include "cmds/slurm_commands/state_codes.h"
 
 static void begin(const struct slurmjson *out)
 {
@@ -73,7 +74,7 @@ static json_t *minutes(uint32_t s)
 /* The base state, and what it is besides. */
 static json_t *state_list(const char *state)
 {
-	const char *base = front_base_state(state);
+	const char *base = slurm_base_state(state);
 
 	return strcmp(base, state) ? json_pack("[s,s]", base, state) : json_pack("[s]", state);
 }
@@ -162,7 +163,7 @@ void slurmjson_job(struct slurmjson *out, const Gpusched__Job *j)
 void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 {
 	json_t *o = json_object();
-	struct front_exit ended = front_exit(j->state, j->exit_code, j->exit_signal);
+	struct slurm_exit ended = slurm_exit(j->state, j->exit_code, j->exit_signal);
 	const char *status = !strcmp(j->state, "COMPLETED") ? "SUCCESS"
 	                     : !j->end_time                 ? "PENDING"
 	                     : ended.signal                 ? "SIGNALED"
@@ -171,7 +172,7 @@ void slurmjson_acct(struct slurmjson *out, const Gpusched__Acct *j)
 	number(o, "job_id", (int64_t)(j->raw_id ? j->raw_id : j->id));
 	text(o, "name", j->name);
 	json_object_set_new(o, "state",
-	        json_pack("{s:s,s:s}", "current", front_base_state(j->state), "reason", "None"));
+	        json_pack("{s:s,s:s}", "current", slurm_base_state(j->state), "reason", "None"));
 	json_object_set_new(o, "exit_code",
 	        json_pack("{s:s,s:i,s:{s:i}}", "status", status, "return_code", (int)ended.code,
 	                "signal", "signal_id", (int)ended.signal));

@@ -13,6 +13,7 @@
 #include "cmds/slurm_commands/program_table.h"
 #include "cmds/slurm_commands/slurmjson.h"
 #include "cmds/slurm_commands/sorted_lines.h"
+#include "cmds/slurm_commands/state_codes.h"
 #include "cmds/views/views.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
@@ -76,9 +77,9 @@ static CMD_SETTER(set_states)
 	struct squeue *q = field;
 	char names[512];
 
-	if (front_states(&q->filter, value, &q->no_state, &q->all_states, err) >= 0)
+	if (slurm_filter_states(&q->filter, value, &q->no_state, &q->all_states, err) >= 0)
 		return 0;
-	front_state_names(names, sizeof(names));
+	slurm_state_names(names, sizeof(names));
 	error_wrap(err, "Invalid job state specified");
 	return error_hint(err, "Valid job states include: %.220s", names);
 }

@@ -8,6 +8,7 @@
 #include "cmds/cli/parse_time.h"
 #include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/value_formats.h"
 #include "common/base/strbuf.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -294,9 +295,9 @@ static int take_word(const char *value, void *input, struct error *err)
 	}
 	err->code = ERR_NONE;
 	if (!strncasecmp("start", value, len))
-		front_moment(equal + 1, &s->since, err);
+		slurm_moment(equal + 1, &s->since, err);
 	else if (!strncasecmp("end", value, len))
-		front_moment(equal + 1, &s->until, err);
+		slurm_moment(equal + 1, &s->until, err);
 	else if (!strncasecmp("accounts", value, len))
 		return cmd_list_add(&s->accounts, equal + 1, err);
 	else if (!strncasecmp("users", value, len))
@@ -327,8 +328,8 @@ static void print_title(const struct sreport *s, const char *title)
 
 	if (s->style.no_heading)
 		return;
-	front_time(&from, s->since, "");
-	front_time(&to, s->until - 1000000, "");
+	slurm_time(&from, s->since, "");
+	slurm_time(&to, s->until - 1000000, "");
 	printf("%s\n", line);
 	if (!strcmp(title, "Top"))
 		printf("Top %" PRIu64 " Users", s->top);

@@ -13,7 +13,7 @@
 #include "cmds/api/reassemble.h"
 #include "cmds/api/submit.h"
 #include "cmds/options/tasks.h"
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/srun/srun.h"
 #include "cmds/steps/loop.h"

@@ -17,6 +17,7 @@ struct identify {
 int64_t identify_now(void); /* seconds that only go forward */
 /* Is the request proved by a credential? */
 bool identify_by_credential(const struct http_request *r);
+const char *identify_host(const struct http_request *r);   /* as the browser knows it */
 const char *identify_cookie(const struct http_request *r); /* NULL: none */
 
 #endif

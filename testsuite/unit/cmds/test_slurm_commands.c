@@ -20,6 +20,8 @@
 #include "cmds/slurm_commands/program_table.h"
 #include "cmds/slurm_commands/scontrol_records.h"
 #include "cmds/slurm_commands/sorted_lines.h"
+#include "cmds/slurm_commands/state_codes.h"
+#include "cmds/slurm_commands/value_formats.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -256,27 +258,27 @@ static void test_times(void **state)
 
 	(void)state;
 	setenv("TZ", "UTC", 1);
-	front_time(&cell, 86400 * (int64_t)1000000, "N/A");
+	slurm_time(&cell, 86400 * (int64_t)1000000, "N/A");
 	assert_string_equal(cell.text, "1970-01-02T00:00:00");
-	front_time(&cell, 0, "N/A");
+	slurm_time(&cell, 0, "N/A");
 	assert_string_equal(cell.text, "N/A");
 	setenv("SLURM_TIME_FORMAT", "%s", 1);
-	front_time(&cell, 86400 * (int64_t)1000000, "N/A");
+	slurm_time(&cell, 86400 * (int64_t)1000000, "N/A");
 	assert_string_equal(cell.text, "86400");
 	unsetenv("SLURM_TIME_FORMAT");
-	front_clock(&cell, 90061);
+	slurm_clock(&cell, 90061);
 	assert_string_equal(cell.text, "1-01:01:01");
-	front_clock(&cell, 59);
+	slurm_clock(&cell, 59);
 	assert_string_equal(cell.text, "00:00:59");
-	front_moment("1970-01-02-00:00:01", &us, &err);
-	front_moment("1970-01-02T00:00:01", &other, &err);
+	slurm_moment("1970-01-02-00:00:01", &us, &err);
+	slurm_moment("1970-01-02T00:00:01", &other, &err);
 	assert_int_equal(err.code, ERR_NONE);
 	assert_int_equal(us, other);
-	front_moment("nosuch", &us, &err);
+	slurm_moment("nosuch", &us, &err);
 	assert_int_equal(err.code, ERR_USAGE);
-	front_memory(&cell, 382);
+	slurm_memory(&cell, 382);
 	assert_string_equal(cell.text, "382M");
-	front_memory(&cell, 3 * 1024);
+	slurm_memory(&cell, 3 * 1024);
 	assert_string_equal(cell.text, "3G");
 }
 
@@ -322,18 +324,18 @@ static void test_states(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(front_states(&f, "PD,RQ,running", &none, &all, &err), 0);
+	assert_int_equal(slurm_filter_states(&f, "PD,RQ,running", &none, &all, &err), 0);
 	assert_int_equal(f.lists[FILTER_STATES].n, 2);
 	assert_false(none || all || f.ended);
 	filter_clear(&f);
 	f = (struct filter){ .me = false };
-	assert_int_equal(front_states(&f, "RQ,SE", &none, &all, &err), 0);
+	assert_int_equal(slurm_filter_states(&f, "RQ,SE", &none, &all, &err), 0);
 	assert_true(none);
-	assert_int_equal(front_states(&f, "CD,all", &none, &all, &err), 0);
+	assert_int_equal(slurm_filter_states(&f, "CD,all", &none, &all, &err), 0);
 	assert_true(all && f.ended && !f.lists[FILTER_STATES].n);
-	assert_int_equal(front_states(&f, "NOSUCH", &none, &all, &err), -1);
-	assert_string_equal(front_base_state("CONFIGURING"), "RUNNING");
-	assert_string_equal(front_base_state("FAILED"), "FAILED");
+	assert_int_equal(slurm_filter_states(&f, "NOSUCH", &none, &all, &err), -1);
+	assert_string_equal(slurm_base_state("CONFIGURING"), "RUNNING");
+	assert_string_equal(slurm_base_state("FAILED"), "FAILED");
 	filter_clear(&f);
 }
 

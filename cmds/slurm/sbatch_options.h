@@ -1,4 +1,4 @@
-/* sbatch.h - scripts that were written for Slurm: their #SBATCH lines
+/* sbatch_options.h - options of sbatch(1): one table, for #SBATCH lines and SBATCH_* variables
  *
  * One row for each option of sbatch(1): most mean here what they mean there and are set by the
  * table of options.h; some become something else; what changes nothing that a job could notice is
@@ -12,8 +12,8 @@
  *
  * Pure; foreign bytes.
  */
-#ifndef CMDS_SBATCH_H
-#define CMDS_SBATCH_H
+#ifndef CMDS_SBATCH_OPTIONS_H
+#define CMDS_SBATCH_OPTIONS_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -73,13 +73,6 @@ typedef void sbatch_warn(void *arg, unsigned line, const char *text);
  * SLURM_* variables. As options_from_script() otherwise. */
 int sbatch_from_script(struct submit_options *o, const char *script, size_t len, sbatch_warn *warn,
         void *arg, unsigned *late, struct error *err);
-
-/* The first line in the head of a script that sbatch would read too, though it was written for PBS
- * or LSF, and the mark that it begins with; 0: none. */
-unsigned sbatch_finds_others(const char *script, size_t len, const char **mark);
-
-/* The first line of a script for a shell that calls srun, which is not there; 0: none does. */
-unsigned sbatch_finds_srun(const char *script, size_t len);
 
 /* Apply the SBATCH_* variables that sbatch(1) reads; others are nothing to us. Warnings have line
  * 0.

@@ -1,5 +1,5 @@
-/* sbatch_args.c - see sbatch_args.h */
-#include "cmds/slurm/sbatch_args.h"
+/* sbatch_command_line.c - see sbatch_command_line.h */
+#include "cmds/slurm/sbatch_command_line.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
-/* sbatch_args.h - options of sbatch on gsubmit's command line
+/* sbatch_command_line.h - options of sbatch on gsubmit's command line
  *
- * What sbatch and gsubmit both have means there what it means in a #SBATCH line (sbatch.h): none is
+ * What sbatch and gsubmit both have means there what it means in a #SBATCH line (sbatch_options.h): none is
  * no file, --time=0 no limit. What gsubmit has not is ignored with a warning or refused, by its
  * name, for the same reason as in a script; --help does not list it.
  */
-#ifndef CMDS_SBATCH_ARGS_H
-#define CMDS_SBATCH_ARGS_H
+#ifndef CMDS_SBATCH_COMMAND_LINE_H
+#define CMDS_SBATCH_COMMAND_LINE_H
 
 #include <argp.h>
 #include <stddef.h>
 
 #include "cmds/options/options.h"
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "common/base/error.h"
 
 /* The `n` rows of `ours` (options_for_argp()), which is freed, and sbatch's behind them; the caller
