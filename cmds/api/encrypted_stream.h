@@ -1,4 +1,4 @@
-/* encrypted_stream.h - a client's end of a stream to a run: encrypted, over the connection to the controller
+/* encrypted_stream.h - a client's end of a stream to a run, over the connection to the controller
  *
  * Uses a `struct dial` on which other requests may be under way: frames come from dial_recv(), and
  * those of the stream are given to stream_take(); its messages (channel.h) then come from

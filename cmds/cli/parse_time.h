@@ -1,4 +1,4 @@
-/* parse_time.h - moments as people write them, of the past (--since) and to come (--begin, --deadline)
+/* parse_time.h - moments as people write them, of the past (--since) and to come (--begin)
  *
  *	now                                         this moment
  *	now+90  now+1hour  now+2 days               to come; seconds, minutes, hours, days, weeks

@@ -1,4 +1,4 @@
-/* submit_control.c - the functions of drmaa.h that submit jobs, control them and say what they do */
+/* submit_control.c - the functions of drmaa.h that submit, control and look at jobs */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

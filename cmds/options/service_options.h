@@ -1,4 +1,4 @@
-/* service_options.h - gsubmit's options of a service (--service=NAME), and the two messages they become
+/* service_options.h - gsubmit's options of a service (--service=NAME) and their messages
  *
  * What is signed of a service, and what its owner may change of it without a signature, are two
  * messages: ServiceSpec and ServiceRequest (gpusched.proto). What is not said has a default, or in

@@ -1,7 +1,7 @@
-/* grun_signals.c - signals to grun, ^C among them: passed on to the job, or meant for us; see grun.h
+/* grun_signals.c - signals to grun, ^C among them: for the job, or for us; see grun.h
  *
  *   before it runs   ^C cancels it; a second one does not wait for that
- *   while it runs    the first ^C asks, two within a second end it, one more and it is not waited for;
+ *   while it runs    the first ^C asks, two within a second end it, one more and we do not wait;
  *                    other signals are passed on
  *   without a connection, or once it has ended: we end
  */

@@ -21,11 +21,11 @@
 enum line_kind { LINE_HEALTH, LINE_LOAD, LINE_END, LINE_KINDS }; /* in this order they are told */
 
 struct line {
-	char text[TELL_LINE_MAX + 1];
+	char text[SHEPHERD_LINE_MAX + 1];
 	bool due;
 };
 
-struct tell {
+struct shepherd_lines {
 	struct loop *loop;
 	struct loop_watch *watch; /* for room; NULL: it is not full */
 	int fd;
@@ -48,9 +48,9 @@ static int prepare(int fd, struct error *err)
 	return 0;
 }
 
-struct tell *tell_new(struct loop *loop, int fd, struct error *err)
+struct shepherd_lines *shepherd_lines_new(struct loop *loop, int fd, struct error *err)
 {
-	struct tell *t;
+	struct shepherd_lines *t;
 
 	if (fd >= 0 && prepare(fd, err) < 0)
 		return NULL;
@@ -60,7 +60,7 @@ struct tell *tell_new(struct loop *loop, int fd, struct error *err)
 	return t;
 }
 
-static void give_up(struct tell *t)
+static void give_up(struct shepherd_lines *t)
 {
 	loop_drop(t->watch);
 	t->watch = NULL;
@@ -73,7 +73,7 @@ static void give_up(struct tell *t)
 
 static void on_room(uint32_t events, void *arg)
 {
-	struct tell *t = arg;
+	struct shepherd_lines *t = arg;
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
 		give_up(t);
@@ -81,11 +81,11 @@ static void on_room(uint32_t events, void *arg)
 	}
 	loop_drop(t->watch);
 	t->watch = NULL;
-	tell_tick(t, loop_now_ms());
+	shepherd_lines_tick(t, loop_now_ms());
 }
 
 /* Returns whether the next one may follow. */
-static bool put(struct tell *t, struct line *l)
+static bool put(struct shepherd_lines *t, struct line *l)
 {
 	ssize_t n = write(t->fd, l->text, strlen(l->text));
 
@@ -100,12 +100,12 @@ static bool put(struct tell *t, struct line *l)
 	return false;
 }
 
-static bool is_due(const struct tell *t, int kind, int64_t now_ms)
+static bool is_due(const struct shepherd_lines *t, int kind, int64_t now_ms)
 {
 	return t->lines[kind].due && (kind != LINE_LOAD || now_ms >= t->load_ms);
 }
 
-void tell_tick(struct tell *t, int64_t now_ms)
+void shepherd_lines_tick(struct shepherd_lines *t, int64_t now_ms)
 {
 	for (int k = 0; k < LINE_KINDS && t->fd >= 0 && !t->watch; k++) {
 		if (!is_due(t, k, now_ms))
@@ -119,20 +119,20 @@ void tell_tick(struct tell *t, int64_t now_ms)
 	}
 }
 
-void tell_last(struct tell *t)
+void shepherd_lines_last(struct shepherd_lines *t)
 {
 	t->load_ms = 0;
-	tell_tick(t, loop_now_ms());
+	shepherd_lines_tick(t, loop_now_ms());
 }
 
-int64_t tell_wake_ms(const struct tell *t)
+int64_t shepherd_lines_wake_ms(const struct shepherd_lines *t)
 {
 	return t->fd >= 0 && !t->watch && t->lines[LINE_LOAD].due ? t->load_ms : INT64_MAX;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static void line_is(struct tell *t, enum line_kind kind, const char *text)
+static void line_is(struct shepherd_lines *t, enum line_kind kind, const char *text)
 {
 	struct line *l = &t->lines[kind];
 	int64_t now = loop_now_ms();
@@ -142,19 +142,20 @@ static void line_is(struct tell *t, enum line_kind kind, const char *text)
 		return;
 	snprintf(l->text, sizeof(l->text), "%s", text);
 	l->due = true;
-	tell_tick(t, now);
+	shepherd_lines_tick(t, now);
 }
 
-static void text_is(struct tell *t, enum line_kind kind, const char *words, const char *text)
+static void text_is(
+        struct shepherd_lines *t, enum line_kind kind, const char *words, const char *text)
 {
-	char line[TELL_LINE_MAX + 1], escaped[TEXT_MAX];
+	char line[SHEPHERD_LINE_MAX + 1], escaped[TEXT_MAX];
 
 	text_escape(escaped, sizeof(escaped), text, strlen(text));
 	snprintf(line, sizeof(line), "%s%s%s\n", words, *escaped ? " " : "", escaped);
 	line_is(t, kind, line);
 }
 
-void tell_health(struct tell *t, const char *word, const char *text)
+void shepherd_lines_health(struct shepherd_lines *t, const char *word, const char *text)
 {
 	char words[32];
 
@@ -162,12 +163,12 @@ void tell_health(struct tell *t, const char *word, const char *text)
 	text_is(t, LINE_HEALTH, words, text);
 }
 
-void tell_end(struct tell *t, const char *text)
+void shepherd_lines_end(struct shepherd_lines *t, const char *text)
 {
 	text_is(t, LINE_END, "end", text);
 }
 
-void tell_load(struct tell *t, const char *line)
+void shepherd_lines_load(struct shepherd_lines *t, const char *line)
 {
 	line_is(t, LINE_LOAD, line);
 }

@@ -1,4 +1,4 @@
-/* script_warnings.h - what a script holds that a submit warns of: marks of PBS and LSF, calls of srun
+/* script_warnings.h - what a submit warns of in a script: lines for PBS and LSF, calls of srun
  *
  * Pure; foreign bytes.
  */

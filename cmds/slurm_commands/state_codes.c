@@ -69,7 +69,8 @@ void slurm_state_names(char *buf, size_t size)
 		        buf + used, size - used, "%s%s", i ? "," : "", states[i].name);
 }
 
-int slurm_filter_states(struct filter *f, const char *value, bool *none, bool *all, struct error *err)
+int slurm_filter_states(
+        struct filter *f, const char *value, bool *none, bool *all, struct error *err)
 {
 	char *list = xstrdup(value), *at = list, *one;
 	int rc = 0;

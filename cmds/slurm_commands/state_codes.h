@@ -25,7 +25,8 @@ struct slurm_exit slurm_exit(const char *state, uint32_t code, uint32_t signal);
 void slurm_state_names(char *buf, size_t size); /* of all, for a message */
 /* Which states a list asks for: those that exist go to `filter`. -1 with `err`: the word that is
  * no state. *none: only such as no job can be in. */
-int slurm_filter_states(struct filter *f, const char *value, bool *none, bool *all, struct error *err);
+int slurm_filter_states(
+        struct filter *f, const char *value, bool *none, bool *all, struct error *err);
 
 /* Ask for each of them that exists, by its name. */
 int slurm_filter_every_state(struct filter *f, struct error *err);

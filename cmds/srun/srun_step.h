@@ -43,7 +43,7 @@ int srun_timeout(const struct srun_run *r);
 void srun_tell_cancelled(struct srun_run *r, bool limit);
 void srun_tell_states(const struct srun_run *r); /* "StepId=12.0 tasks 1-3: running" */
 void srun_terminate(struct srun_run *r);
-void srun_force(struct srun_run *r); /* that is over, or its start: KILL where it was tried before */
+void srun_force(struct srun_run *r); /* end it, by KILL where that was tried before */
 
 /* srun_signals.c: the signals that srun gets: meant for itself, or for the tasks. */
 void srun_take_signals(void *arg); /* of r->signals */

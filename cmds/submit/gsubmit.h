@@ -80,7 +80,7 @@ const struct spec_service *gsubmit_job_service(const struct job *job);
 /* --test-only: what the controller would make of the job, printed. The exit status, or -1. */
 int gsubmit_test_only(const struct gsubmit_manner *manner, const struct submit_options *o,
         const struct job *job, struct error *err);
-/* For people, of a job that was submitted and waits: when it is planned to start and what holds it. */
+/* For people, of a job that waits: when it is planned to start and what holds it. */
 void gsubmit_advise_waiting(struct gpusched *g, const struct submit_options *o, uint64_t id);
 
 /* --sign-only. The exit status, or -1. */

@@ -1,4 +1,4 @@
-/* gsubmit_pending_hint.c - the hint after a submit whose job waits: when it is planned, what holds it */
+/* gsubmit_pending_hint.c - the hint after a submit: when the job is planned, what holds it */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

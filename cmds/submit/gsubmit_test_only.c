@@ -1,4 +1,4 @@
-/* gsubmit_test_only.c - gsubmit --test-only: whether and where the job would start, and what it may cost */
+/* gsubmit_test_only.c - gsubmit --test-only: would the job start, where, at what cost */
 #include <stdio.h>
 
 #include "cmds/api/submit.h"

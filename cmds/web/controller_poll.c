@@ -18,12 +18,12 @@
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-void lists_init(struct lists *l)
+void poll_init(struct poll *l)
 {
-	*l = (struct lists){ .texts = snapshot_texts_new(), .private_jobs = true };
+	*l = (struct poll){ .texts = snapshot_texts_new(), .private_jobs = true };
 }
 
-void lists_drop_jobs(struct lists *l)
+void poll_drop_jobs(struct poll *l)
 {
 	for (size_t i = 0; i < l->n_jobs; i++)
 		snapshot_job_free(l->jobs[i]);
@@ -31,9 +31,9 @@ void lists_drop_jobs(struct lists *l)
 	l->due_ms[ASK_WAITING] = clock_us(CLOCK_MONOTONIC) / 1000 + WAITING_MS;
 }
 
-void lists_clear(struct lists *l)
+void poll_clear(struct poll *l)
 {
-	lists_drop_jobs(l);
+	poll_drop_jobs(l);
 	free(l->jobs);
 	free(l->arrays.v);
 	free(l->listed.v);
@@ -73,7 +73,7 @@ static void sort_ids(struct id_list *l)
 	l->n = n;
 }
 
-static void add_job(struct lists *l, const Gpusched__Job *m)
+static void add_job(struct poll *l, const Gpusched__Job *m)
 {
 	struct snapshot_job *job = snapshot_job_new(m, l->texts);
 
@@ -84,7 +84,7 @@ static void add_job(struct lists *l, const Gpusched__Job *m)
 
 /* Records of waiting tasks are joined and split, and have no name but their tasks: of an array with a
  * change they are asked for anew, all at once. */
-void lists_add_job(struct lists *l, const Gpusched__Job *m, bool listing)
+void poll_add_job(struct poll *l, const Gpusched__Job *m, bool listing)
 {
 	l->changed = true;
 	if (*m->array && !listing)
@@ -104,7 +104,7 @@ static int on_item(const ProtobufCMessage *item, void *arg, struct error *err)
 
 static int on_private(const ProtobufCMessage *m, void *arg, struct error *err)
 {
-	struct lists *l = arg;
+	struct poll *l = arg;
 
 	(void)err;
 	l->private_jobs = ((const Gpusched__LookAsResult *)m)->private_jobs;
@@ -113,7 +113,7 @@ static int on_private(const ProtobufCMessage *m, void *arg, struct error *err)
 
 /* Only web users and administrators are told. As another user gweb sees no more than that user, and
  * takes jobs for private. */
-static int ask_private(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_private(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__LookAs m = GPUSCHED__LOOK_AS__INIT;
 	struct client_call call = CLIENT_ASK(LOOK_AS, &m.base, LOOK_AS_RESULT, on_private, l);
@@ -130,7 +130,7 @@ static int ask_private(struct lists *l, struct client *c, struct messages *to, s
 	return -1;
 }
 
-static int ask_nodes(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_nodes(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__ListNodes m = GPUSCHED__LIST_NODES__INIT;
 	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_item, to, NULL };
@@ -141,7 +141,7 @@ static int ask_nodes(struct lists *l, struct client *c, struct messages *to, str
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &m.base, &whole, err);
 }
 
-static int ask_partitions(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_partitions(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__ListPartitions m = GPUSCHED__LIST_PARTITIONS__INIT;
 	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_item, to, NULL };
@@ -152,7 +152,7 @@ static int ask_partitions(struct lists *l, struct client *c, struct messages *to
 }
 
 struct shares {
-	struct lists *lists;
+	struct poll *lists;
 	struct messages *to;
 };
 
@@ -171,7 +171,7 @@ static int on_shares(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-static int ask_shares(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_shares(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__ListShares m = GPUSCHED__LIST_SHARES__INIT;
 	struct shares s = { l, to };
@@ -187,7 +187,7 @@ static int on_service(const Gpusched__Service *service, void *arg, struct error 
 	return 0;
 }
 
-static int ask_services(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_services(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	struct service_query query = { .replicas = true };
 
@@ -208,7 +208,7 @@ static int on_stats(const ProtobufCMessage *m, void *arg, struct error *err)
 static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Pong *pong = (const Gpusched__Pong *)m;
-	struct lists *l = arg;
+	struct poll *l = arg;
 
 	(void)err;
 	free(l->cluster);
@@ -218,7 +218,7 @@ static int on_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-static int ask_stats(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_stats(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__Stats m = GPUSCHED__STATS__INIT;
 	Gpusched__Ping ping = GPUSCHED__PING__INIT;
@@ -233,7 +233,7 @@ static int ask_stats(struct lists *l, struct client *c, struct messages *to, str
 static int on_job(const ProtobufCMessage *item, void *arg, struct error *err)
 {
 	const Gpusched__Job *m = (const Gpusched__Job *)item;
-	struct lists *l = arg;
+	struct poll *l = arg;
 
 	(void)err;
 	if (m->several)
@@ -243,7 +243,7 @@ static int on_job(const ProtobufCMessage *item, void *arg, struct error *err)
 }
 
 static int ask_jobs(
-        struct lists *l, struct client *c, const uint64_t *ids, size_t n, struct error *err)
+        struct poll *l, struct client *c, const uint64_t *ids, size_t n, struct error *err)
 {
 	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
@@ -259,14 +259,14 @@ static int ask_jobs(
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &m.base, &whole, err);
 }
 
-static int ask_waiting(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_waiting(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	(void)to;
 	return ask_jobs(l, c, NULL, 0, err);
 }
 
 /* An array that is not known any more has no waiting tasks either. */
-static int ask_arrays(struct lists *l, struct client *c, struct messages *to, struct error *err)
+static int ask_arrays(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	size_t n;
 	struct error why;
@@ -291,7 +291,7 @@ static const struct {
 	int list; /* enum snapshot_list; -1: jobs */
 	int64_t every_ms;
 	bool on_change; /* at once where jobs have changed */
-	int (*ask)(struct lists *l, struct client *c, struct messages *to, struct error *err);
+	int (*ask)(struct poll *l, struct client *c, struct messages *to, struct error *err);
 } questions[ASK_COUNT] = {
 	[ASK_PRIVATE] = { -1, 2000, false, ask_private },
 	[ASK_NODES] = { LIST_NODES, 5000, true, ask_nodes },
@@ -303,7 +303,7 @@ static const struct {
 	[ASK_ARRAYS] = { -1, INT64_MAX, false, ask_arrays },
 };
 
-static bool is_due(const struct lists *l, int q, int64_t now)
+static bool is_due(const struct poll *l, int q, int64_t now)
 {
 	if (now < l->rests_ms[q])
 		return false;
@@ -313,7 +313,7 @@ static bool is_due(const struct lists *l, int q, int64_t now)
 }
 
 /* The lesser of two answers in turn counts: a single slow one tells of the machine, not of the list. */
-static void rest_after(struct lists *l, int q, int64_t now_us, int64_t took_us)
+static void rest_after(struct poll *l, int q, int64_t now_us, int64_t took_us)
 {
 	int64_t cost = took_us < l->took_us[q] ? took_us : l->took_us[q];
 
@@ -323,7 +323,7 @@ static void rest_after(struct lists *l, int q, int64_t now_us, int64_t took_us)
 		l->rests_ms[q] = now_us / 1000 + WATCHER_REST_MAX_MS;
 }
 
-static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
+static int ask_one(struct poll *l, int q, struct client *c, struct error *err)
 {
 	int64_t began = clock_us(CLOCK_MONOTONIC), took;
 	struct messages *to = messages_new();
@@ -345,7 +345,7 @@ static int ask_one(struct lists *l, int q, struct client *c, struct error *err)
 	return 0;
 }
 
-int lists_ask(struct lists *l, struct client *c, int64_t now_ms, struct error *err)
+int poll_ask(struct poll *l, struct client *c, int64_t now_ms, struct error *err)
 {
 	bool due[ASK_COUNT];
 
@@ -359,7 +359,7 @@ int lists_ask(struct lists *l, struct client *c, int64_t now_ms, struct error *e
 	return 0;
 }
 
-void lists_failed(struct lists *l)
+void poll_failed(struct poll *l)
 {
 	free(l->cluster);
 	l->cluster = NULL;
@@ -372,7 +372,7 @@ void lists_failed(struct lists *l)
 
 /* Tasks of an array whose waiting ones were not asked for yet come to a later snapshot: they would
  * be there twice. Those that go now are the first. Returns how many. */
-static size_t hold_back(struct lists *l)
+static size_t hold_back(struct poll *l)
 {
 	struct snapshot_job **held = xcalloc(l->n_jobs + 1, sizeof(struct snapshot_job *));
 	size_t n = 0, n_held = 0;
@@ -389,7 +389,7 @@ static size_t hold_back(struct lists *l)
 	return n;
 }
 
-void lists_take(struct lists *l, struct snapshot_draft *d)
+void poll_take(struct poll *l, struct snapshot_draft *d)
 {
 	d->cluster = l->cluster ? l->cluster : "";
 	d->version = l->version ? l->version : "";
@@ -407,7 +407,7 @@ void lists_take(struct lists *l, struct snapshot_draft *d)
 	}
 }
 
-void lists_taken(struct lists *l)
+void poll_taken(struct poll *l)
 {
 	/* The first ones are the snapshot's. */
 	l->n_jobs -= l->n_taken;

@@ -1,4 +1,4 @@
-/* controller_poll.h - what the watcher has heard since the last snapshot, and when it asks for what */
+/* controller_poll.h - what the watcher asks the controller for, how often, and what it has heard */
 #ifndef CMDS_WEB_CONTROLLER_POLL_H
 #define CMDS_WEB_CONTROLLER_POLL_H
 
@@ -29,7 +29,7 @@ struct id_list {
 	size_t n, size;
 };
 
-struct lists {
+struct poll {
 	struct snapshot_texts *texts;
 	struct snapshot_job **jobs; /* that were told of, in that order */
 	size_t n_jobs, size;
@@ -46,19 +46,19 @@ struct lists {
 	bool private_jobs; /* by the configuration; true while it is not known */
 };
 
-void lists_init(struct lists *l);
-void lists_clear(struct lists *l);
+void poll_init(struct poll *l);
+void poll_clear(struct poll *l);
 
 /* `listing`: it comes with all others, and so do the records of its array. */
-void lists_add_job(struct lists *l, const Gpusched__Job *m, bool listing);
-void lists_drop_jobs(struct lists *l); /* all that was told of since the last snapshot */
+void poll_add_job(struct poll *l, const Gpusched__Job *m, bool listing);
+void poll_drop_jobs(struct poll *l); /* all that was told of since the last snapshot */
 
 /* Ask for what is due. -1 with `err`: what was answered stays. */
-int lists_ask(struct lists *l, struct client *c, int64_t now_ms, struct error *err);
-void lists_failed(struct lists *l); /* the controller may be another one */
+int poll_ask(struct poll *l, struct client *c, int64_t now_ms, struct error *err);
+void poll_failed(struct poll *l); /* the controller may be another one */
 
 /* Hand what there is over to a draft; and when that was published, begin again. */
-void lists_take(struct lists *l, struct snapshot_draft *d);
-void lists_taken(struct lists *l);
+void poll_take(struct poll *l, struct snapshot_draft *d);
+void poll_taken(struct poll *l);
 
 #endif

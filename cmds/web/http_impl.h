@@ -1,8 +1,8 @@
 /* http_impl.h - what the files of the HTTP server share; for them alone
  *
  *	http.c          listeners, the loop, connections and what they may cost
- *	http_request.c     one request: checked, handed to its handler, answered
- *	http_workers.c     handlers that ask the controller, in threads
+ *	http_request.c  one request: checked, handed to its handler, answered
+ *	http_workers.c  handlers that ask the controller, in threads
  *	http_stream.c   answers that go on
  *	http_answer.c   an answer as libmicrohttpd's response
  *	http_parse.c    what is foreign in a request

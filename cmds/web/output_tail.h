@@ -1,6 +1,6 @@
 /* output_tail.h - the end of what a job has written, for its owner
  *
- * The job's node is asked through a stream (cmds/api/encrypted_stream.h), as gweb's own user: a node gives it
+ * The job's node is asked through a stream (cmds/api/encrypted_stream.h), as gweb's own user: a node gives
  * the end of an output whose owner has signed that it may be shown (gsubmit --show-output), if the
  * node's agent names gweb's user (gnoded --output-readers). That the visitor is the owner the
  * controller is asked each time, and the node refuses if the run is another user's (struct

@@ -1,4 +1,4 @@
-/* count_rows.c - what fills the rows of several pages: rows.h */
+/* count_rows.c - counts of jobs and nodes as samples, for the rows of several pages: rows.h */
 #include "cmds/web/metrics/rows.h"
 #include "cmds/web/metrics/snapshot_counts.h"
 #include "cmds/web/snapshot.h"

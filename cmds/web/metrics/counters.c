@@ -13,28 +13,28 @@
 
 #define XIDS_MAX 256 /* numbers of Xids; drivers have fewer */
 
-const double totals_limits[TOTALS_BUCKETS] = { 1, 5, 15, 60, 300, 900, 1800, 3600, 14400, 43200,
+const double counters_limits[COUNTERS_BUCKETS] = { 1, 5, 15, 60, 300, 900, 1800, 3600, 14400, 43200,
 	86400, INFINITY };
 
-struct totals *totals_new(struct snapshot_texts *texts)
+struct counters *counters_new(struct snapshot_texts *texts)
 {
-	struct totals *t = xcalloc(1, sizeof(*t));
+	struct counters *t = xcalloc(1, sizeof(*t));
 
 	t->texts = texts;
 	return t;
 }
 
-static void lists_of(struct totals *t, struct total_list *out[6])
+static void lists_of(struct counters *t, struct counter_list *out[6])
 {
-	struct total_list *all[] = { &t->gpu_seconds, &t->idle_seconds, &t->ended, &t->requeued,
+	struct counter_list *all[] = { &t->gpu_seconds, &t->idle_seconds, &t->ended, &t->requeued,
 		&t->in_target, &t->xids };
 
 	memcpy(out, all, sizeof(all));
 }
 
-void totals_free(struct totals *t)
+void counters_free(struct counters *t)
 {
-	struct total_list *lists[6];
+	struct counter_list *lists[6];
 
 	if (!t)
 		return;
@@ -45,10 +45,10 @@ void totals_free(struct totals *t)
 	free(t);
 }
 
-struct totals *totals_copy(const struct totals *t)
+struct counters *counters_copy(const struct counters *t)
 {
-	struct totals *copy = xmemdup(t, sizeof(*t));
-	struct total_list *lists[6];
+	struct counters *copy = xmemdup(t, sizeof(*t));
+	struct counter_list *lists[6];
 
 	lists_of(copy, lists);
 	for (size_t i = 0; i < 6; i++) {
@@ -61,7 +61,7 @@ struct totals *totals_copy(const struct totals *t)
 }
 
 /* Partitions, accounts, types and states: few, so they are looked for one by one. */
-static void add(struct total_list *l, const char *a, const char *b, double n)
+static void add(struct counter_list *l, const char *a, const char *b, double n)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->v[i].a, a) && !strcmp(l->v[i].b, b)) {
@@ -69,12 +69,12 @@ static void add(struct total_list *l, const char *a, const char *b, double n)
 			return;
 		}
 	l->v = xgrow(l->v, l->n, &l->size, sizeof(*l->v));
-	l->v[l->n++] = (struct total){ a, b, n };
+	l->v[l->n++] = (struct counter){ a, b, n };
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-static void add_wait(struct totals *t, const char *partition, const char *qos, double seconds)
+static void add_wait(struct counters *t, const char *partition, const char *qos, double seconds)
 {
 	size_t i = 0, b = 0;
 
@@ -83,9 +83,9 @@ static void add_wait(struct totals *t, const char *partition, const char *qos, d
 		i++;
 	if (i == t->n_waits) {
 		t->waits = xgrow(t->waits, t->n_waits, &t->size_waits, sizeof(*t->waits));
-		t->waits[t->n_waits++] = (struct total_waits){ .partition = partition, .qos = qos };
+		t->waits[t->n_waits++] = (struct counter_waits){ .partition = partition, .qos = qos };
 	}
-	while (seconds > totals_limits[b])
+	while (seconds > counters_limits[b])
 		b++;
 	t->waits[i].buckets[b]++;
 	t->waits[i].sum += seconds;
@@ -93,7 +93,7 @@ static void add_wait(struct totals *t, const char *partition, const char *qos, d
 }
 
 /* Since it could first start; what is not known of that: since it was submitted. */
-static void started(struct totals *t, const struct snapshot_job *job)
+static void started(struct counters *t, const struct snapshot_job *job)
 {
 	int64_t from = job->eligible_time ? job->eligible_time : job->submit_time;
 	double waited = (double)(job->start_time - from) / 1e6;
@@ -108,7 +108,8 @@ static void started(struct totals *t, const struct snapshot_job *job)
 		        waited <= job->request->wait_target_s ? "yes" : "no", 1);
 }
 
-void totals_job(struct totals *t, const struct snapshot_job *before, const struct snapshot_job *job)
+void counters_job(
+        struct counters *t, const struct snapshot_job *before, const struct snapshot_job *job)
 {
 	bool same = before && before->several == job->several;
 	bool had_started = same && (before->status->runs || before->status->ended) &&
@@ -132,9 +133,9 @@ static bool takes_work(const Gpusched__Node *node)
 	       !strcmp(node->state, "allocated");
 }
 
-void totals_time(struct totals *t, const struct snapshot *snap, double seconds)
+void counters_time(struct counters *t, const struct snapshot *snap, double seconds)
 {
-	struct total_list *idle = &t->idle_seconds;
+	struct counter_list *idle = &t->idle_seconds;
 
 	for (size_t i = 0; i < snap->n_jobs; i++)
 		if (snap->jobs[i]->status->runs && snap->jobs[i]->status->gpus_held)
@@ -166,7 +167,7 @@ static const Gpusched__NodeGpu *find_gpu(
 	return NULL;
 }
 
-static void add_xid(struct totals *t, uint32_t xid)
+static void add_xid(struct counters *t, uint32_t xid)
 {
 	char number[16];
 	const char *name;
@@ -176,7 +177,7 @@ static void add_xid(struct totals *t, uint32_t xid)
 	add(&t->xids, name, "", 1);
 }
 
-void totals_xids(struct totals *t, const struct snapshot *before, const struct snapshot *now)
+void counters_xids(struct counters *t, const struct snapshot *before, const struct snapshot *now)
 {
 	for (size_t i = 0; i < now->n_nodes; i++)
 		for (size_t k = 0; k < now->nodes[i]->n_devices; k++) {

@@ -52,17 +52,17 @@ static void web_answers(struct metric_out *o)
 
 /* --- what was counted ------------------------------------------------------------------------- */
 
-static void put_tally(struct metric_out *o, const struct name_tally *t)
+static void put_tally(struct metric_out *o, const struct label_sums *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		metric_put(o, t->v[i].n, t->v[i].a, t->v[i].b, t->v[i].c);
 }
 
-static void put_totals(struct metric_out *o, size_t offset)
+static void put_counters(struct metric_out *o, size_t offset)
 {
-	const struct totals *t = o->in->snap ? o->in->snap->totals : NULL;
-	const struct total_list *l =
-	        t ? (const struct total_list *)(const void *)((const char *)t + offset) : NULL;
+	const struct counters *t = o->in->snap ? o->in->snap->counters : NULL;
+	const struct counter_list *l =
+	        t ? (const struct counter_list *)(const void *)((const char *)t + offset) : NULL;
 
 	for (size_t i = 0; l && i < l->n; i++)
 		metric_put(o, l->v[i].n, l->v[i].a, l->v[i].b);
@@ -76,7 +76,7 @@ static void put_totals(struct metric_out *o, size_t offset)
 #define TOTAL(name, list)                                     \
 	static void name(struct metric_out *o)                \
 	{                                                     \
-		put_totals(o, offsetof(struct totals, list)); \
+		put_counters(o, offsetof(struct counters, list)); \
 	}
 
 TALLY(states)
@@ -92,7 +92,7 @@ TOTAL(xids, xids)
 
 static void oldest(struct metric_out *o)
 {
-	const struct name_tally *t = &o->in->sums->oldest;
+	const struct label_sums *t = &o->in->sums->oldest;
 
 	for (size_t i = 0; i < t->n; i++)
 		metric_put(o, fmax(0, ((double)o->in->now_us - t->v[i].n) / 1e6), t->v[i].a);
@@ -131,18 +131,18 @@ static void blocks(struct metric_out *o)
 
 static void waits(struct metric_out *o)
 {
-	const struct totals *t = o->in->snap ? o->in->snap->totals : NULL;
+	const struct counters *t = o->in->snap ? o->in->snap->counters : NULL;
 	char le[32];
 
 	for (size_t i = 0; t && i < t->n_waits; i++) {
-		const struct total_waits *w = &t->waits[i];
+		const struct counter_waits *w = &t->waits[i];
 		const char *labels[] = { w->partition, w->qos };
 		uint64_t below = 0;
 
-		for (size_t b = 0; b < TOTALS_BUCKETS; b++) {
+		for (size_t b = 0; b < COUNTERS_BUCKETS; b++) {
 			below += w->buckets[b];
-			snprintf(le, sizeof(le), "%g", totals_limits[b]);
-			metric_put_more(o, "_bucket", "le", isinf(totals_limits[b]) ? "+Inf" : le,
+			snprintf(le, sizeof(le), "%g", counters_limits[b]);
+			metric_put_more(o, "_bucket", "le", isinf(counters_limits[b]) ? "+Inf" : le,
 			        (double)below, labels);
 		}
 		metric_put_more(o, "_sum", NULL, NULL, w->sum, labels);
@@ -171,7 +171,7 @@ static void shares(struct metric_out *o)
 
 static void account_gpus(struct metric_out *o)
 {
-	const struct name_tally *t = &o->in->sums->held;
+	const struct label_sums *t = &o->in->sums->held;
 
 	for (size_t i = 0; i < t->n; i++)
 		metric_put(o, t->v[i].n, t->v[i].a, t->v[i].b, "held");

@@ -70,7 +70,7 @@ static double resident(void)
 }
 
 static struct http_body *make(struct metrics *m, size_t i, bool named, const struct snapshot *snap,
-        const struct sums *sums, bool up)
+        const struct snapshot_counts *sums, bool up)
 {
 	const struct http *h = atomic_load(&m->http);
 	struct metrics_input in = { .snap = snap,
@@ -134,7 +134,7 @@ static bool is_wanted(struct metrics *m, const struct kept *k)
 
 void metrics_prepare(struct metrics *m, const struct snapshot *snap)
 {
-	struct sums *sums = NULL;
+	struct snapshot_counts *sums = NULL;
 
 	for (size_t i = 0; metrics_pages[i].path && i < PAGES_MAX; i++)
 		for (int named = 0; named < 2; named++) {
@@ -143,11 +143,11 @@ void metrics_prepare(struct metrics *m, const struct snapshot *snap)
 			if (!is_wanted(m, k))
 				continue;
 			if (!sums)
-				sums = metric_sums_new(snap);
+				sums = snapshot_counts_new(snap);
 			http_body_put(keep(m, k, snap->serial, true, false,
 			        make(m, i, named, snap, sums, true)));
 		}
-	metric_sums_free(sums);
+	snapshot_counts_free(sums);
 }
 
 /* --- the routes ------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static void serve(const struct http_request *r, struct http_answer *a)
 	struct metrics *m = r->arg;
 	uint64_t serial = r->snap ? r->snap->serial : 0;
 	bool up = !*r->trouble, named = may_name(r);
-	struct sums *sums;
+	struct snapshot_counts *sums;
 	struct kept *k;
 	size_t i = 0;
 
@@ -178,9 +178,9 @@ static void serve(const struct http_request *r, struct http_answer *a)
 	a->shared = find(m, k, serial, up);
 	if (a->shared)
 		return;
-	sums = metric_sums_new(r->snap);
+	sums = snapshot_counts_new(r->snap);
 	a->shared = keep(m, k, serial, up, true, make(m, i, named, r->snap, sums, up));
-	metric_sums_free(sums);
+	snapshot_counts_free(sums);
 }
 
 #define PAGE(path)                                                 \

@@ -1,4 +1,4 @@
-/* slurm_exporter.c - /metrics/exporter: the names of prometheus-slurm-exporter, for its dashboards */
+/* slurm_exporter.c - /metrics/exporter: the names of prometheus-slurm-exporter */
 #include <string.h>
 
 #include "cmds/web/metrics/rows.h"

@@ -161,16 +161,16 @@ static void count_one(const struct snapshot_job *job, double n[JOBS_COUNTS])
 	n[JOBS_GPUS] = job->status->gpus_held;
 }
 
-static void note_oldest(struct name_tally *t, const struct snapshot_job *job)
+static void note_oldest(struct label_sums *t, const struct snapshot_job *job)
 {
-	double before = name_tally_get(t, job->request->first_partition, "", "");
+	double before = label_sums_get(t, job->request->first_partition, "", "");
 	double at = (double)job->eligible_time;
 
 	if (at > 0 && (before <= 0 || at < before))
-		name_tally_add(t, job->request->first_partition, "", "", at - before);
+		label_sums_add(t, job->request->first_partition, "", "", at - before);
 }
 
-static void count_jobs(struct sums *s, const struct snapshot *snap)
+static void count_jobs(struct snapshot_counts *s, const struct snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_jobs; i++) {
 		const struct snapshot_job *job = snap->jobs[i];
@@ -181,14 +181,14 @@ static void count_jobs(struct sums *s, const struct snapshot *snap)
 		add_group(group_of(&s->by_partition, job->request->first_partition), &one);
 		add_group(group_of(&s->by_user, job->request->user), &one);
 		add_group(group_of(&s->by_account, job->request->account), &one);
-		name_tally_add(&s->states, job->request->first_partition, job->status->state, "",
+		label_sums_add(&s->states, job->request->first_partition, job->status->state, "",
 		        job->task_count);
 		if (job->status->waits) {
-			name_tally_add(&s->waiting, job->status->reason, "", "", job->task_count);
+			label_sums_add(&s->waiting, job->status->reason, "", "", job->task_count);
 			note_oldest(&s->oldest, job);
 		}
 		if (job->status->runs && job->status->gpus_held)
-			name_tally_add(&s->held, job->request->account, job->status->gpu_type, "",
+			label_sums_add(&s->held, job->request->account, job->status->gpu_type, "",
 			        job->status->gpus_held);
 	}
 }
@@ -267,20 +267,20 @@ static bool in_partition(const Gpusched__Node *node, const char *partition)
 	return false;
 }
 
-static void count_gpus(struct sums *s, const Gpusched__Node *node)
+static void count_gpus(struct snapshot_counts *s, const Gpusched__Node *node)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
 		const Gpusched__NodeGpu *gpu = node->devices[i];
 		const char *state = gpu_state(node, gpu);
 
-		name_tally_add(&s->gpus, gpu->type, state, "", 1);
+		label_sums_add(&s->gpus, gpu->type, state, "", 1);
 		if ((!strcmp(state, "held") || !strcmp(state, "shared")) && gpu->sample_known &&
 		        gpu->sm_known)
-			name_tally_add(&s->idle, gpu->type, "", "", gpu->sm_pct == 0);
+			label_sums_add(&s->idle, gpu->type, "", "", gpu->sm_pct == 0);
 	}
 }
 
-static void count_nodes(struct sums *s, const struct snapshot *snap)
+static void count_nodes(struct snapshot_counts *s, const struct snapshot *snap)
 {
 	s->node_groups = xcalloc(snap->n_partitions, sizeof(*s->node_groups));
 	for (size_t p = 0; p < snap->n_partitions; p++)
@@ -301,10 +301,10 @@ static void count_nodes(struct sums *s, const struct snapshot *snap)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-struct sums *metric_sums_new(const struct snapshot *snap)
+struct snapshot_counts *snapshot_counts_new(const struct snapshot *snap)
 {
-	struct sums *s = xcalloc(1, sizeof(*s));
-	struct name_tally *sorted[] = { &s->states, &s->waiting, &s->oldest, &s->held, &s->gpus,
+	struct snapshot_counts *s = xcalloc(1, sizeof(*s));
+	struct label_sums *sorted[] = { &s->states, &s->waiting, &s->oldest, &s->held, &s->gpus,
 		&s->idle };
 
 	if (!snap)
@@ -315,11 +315,11 @@ struct sums *metric_sums_new(const struct snapshot *snap)
 	sort_groups(&s->by_account, SIZE_MAX);
 	sort_groups(&s->by_user, SUMS_USERS_MAX);
 	for (size_t i = 0; i < sizeof(sorted) / sizeof(sorted[0]); i++)
-		name_tally_sort(sorted[i]);
+		label_sums_sort(sorted[i]);
 	return s;
 }
 
-void metric_sums_free(struct sums *s)
+void snapshot_counts_free(struct snapshot_counts *s)
 {
 	if (!s)
 		return;
@@ -330,12 +330,12 @@ void metric_sums_free(struct sums *s)
 		free(g->v);
 		free(g->slots);
 	}
-	name_tally_free(&s->states);
-	name_tally_free(&s->waiting);
-	name_tally_free(&s->oldest);
-	name_tally_free(&s->held);
-	name_tally_free(&s->gpus);
-	name_tally_free(&s->idle);
+	label_sums_free(&s->states);
+	label_sums_free(&s->waiting);
+	label_sums_free(&s->oldest);
+	label_sums_free(&s->held);
+	label_sums_free(&s->gpus);
+	label_sums_free(&s->idle);
 	free(s->node_groups);
 	free(s);
 }

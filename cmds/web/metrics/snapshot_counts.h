@@ -86,21 +86,21 @@ struct node_group {
 	double n[NODES_COUNTS];
 };
 
-struct sums {
+struct snapshot_counts {
 	struct job_group jobs; /* all */
 	struct job_groups by_partition, by_user, by_account;
-	struct name_tally states;  /* partition, state */
-	struct name_tally waiting; /* reason */
-	struct name_tally oldest; /* partition: when the one that waits longest could first start */
-	struct name_tally held;   /* account, type: GPUs */
+	struct label_sums states;  /* partition, state */
+	struct label_sums waiting; /* reason */
+	struct label_sums oldest; /* partition: when the one that waits longest could first start */
+	struct label_sums held;   /* account, type: GPUs */
 	struct node_group nodes;  /* all */
 	struct node_group *node_groups; /* by partition, in the order of the snapshot */
-	struct name_tally gpus;         /* type, state */
-	struct name_tally idle;         /* type: held, and without compute at the last sample */
+	struct label_sums gpus;         /* type, state */
+	struct label_sums idle;         /* type: held, and without compute at the last sample */
 };
 
-struct sums *metric_sums_new(const struct snapshot *snap); /* NULL: all of it is empty */
-void metric_sums_free(struct sums *s);                     /* NULL is fine */
+struct snapshot_counts *snapshot_counts_new(const struct snapshot *snap); /* NULL: all of it is empty */
+void snapshot_counts_free(struct snapshot_counts *s);                     /* NULL is fine */
 
 /* Of one node. */
 void node_counts(const Gpusched__Node *node, double n[NODES_COUNTS]);

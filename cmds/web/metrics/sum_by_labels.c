@@ -13,27 +13,27 @@ static uint64_t hash_more(uint64_t hash, const char *s)
 	return (hash ^ 0xff) * 0x100000001b3U;
 }
 
-static size_t slot_of(const struct name_tally *t, const char *a, const char *b, const char *c)
+static size_t slot_of(const struct label_sums *t, const char *a, const char *b, const char *c)
 {
 	uint64_t hash = hash_more(hash_more(hash_more(0xcbf29ce484222325U, a), b), c);
 
 	hash ^= hash >> 32;
 	for (size_t i = hash & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
-		const struct name_tally_entry *e = t->slots[i] ? &t->v[t->slots[i] - 1] : NULL;
+		const struct label_sums_entry *e = t->slots[i] ? &t->v[t->slots[i] - 1] : NULL;
 
 		if (!e || (!strcmp(e->a, a) && !strcmp(e->b, b) && !strcmp(e->c, c)))
 			return i;
 	}
 }
 
-static void place_all(struct name_tally *t)
+static void place_all(struct label_sums *t)
 {
 	memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
 	for (size_t i = 0; i < t->n; i++)
 		t->slots[slot_of(t, t->v[i].a, t->v[i].b, t->v[i].c)] = (uint32_t)i + 1;
 }
 
-void name_tally_add(struct name_tally *t, const char *a, const char *b, const char *c, double n)
+void label_sums_add(struct label_sums *t, const char *a, const char *b, const char *c, double n)
 {
 	size_t slot;
 
@@ -46,13 +46,13 @@ void name_tally_add(struct name_tally *t, const char *a, const char *b, const ch
 	slot = slot_of(t, a, b, c);
 	if (!t->slots[slot]) {
 		t->v = xgrow(t->v, t->n, &t->size, sizeof(*t->v));
-		t->v[t->n++] = (struct name_tally_entry){ a, b, c, 0 };
+		t->v[t->n++] = (struct label_sums_entry){ a, b, c, 0 };
 		t->slots[slot] = (uint32_t)t->n;
 	}
 	t->v[t->slots[slot] - 1].n += n;
 }
 
-double name_tally_get(const struct name_tally *t, const char *a, const char *b, const char *c)
+double label_sums_get(const struct label_sums *t, const char *a, const char *b, const char *c)
 {
 	size_t slot = t->n ? slot_of(t, a, b, c) : 0;
 
@@ -61,14 +61,14 @@ double name_tally_get(const struct name_tally *t, const char *a, const char *b, 
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct name_tally_entry *x = a, *y = b;
+	const struct label_sums_entry *x = a, *y = b;
 	int order = strcmp(x->a, y->a);
 
 	order = order ? order : strcmp(x->b, y->b);
 	return order ? order : strcmp(x->c, y->c);
 }
 
-void name_tally_sort(struct name_tally *t)
+void label_sums_sort(struct label_sums *t)
 {
 	if (!t->n)
 		return;
@@ -76,9 +76,9 @@ void name_tally_sort(struct name_tally *t)
 	place_all(t);
 }
 
-void name_tally_free(struct name_tally *t)
+void label_sums_free(struct label_sums *t)
 {
 	free(t->v);
 	free(t->slots);
-	*t = (struct name_tally){ .n = 0 };
+	*t = (struct label_sums){ .n = 0 };
 }

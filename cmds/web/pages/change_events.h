@@ -1,4 +1,4 @@
-/* change_events.h - GET /changes: server-sent events that say that something has changed, and no more
+/* change_events.h - GET /changes: server-sent events: something has changed, and no more
  *
  *	event: changed
  *	data: 4711

@@ -1,4 +1,4 @@
-/* frameless_page.h - a page without a frame, which shows nothing of the cluster: logging in and out, errors
+/* frameless_page.h - a page without a frame and without the cluster: logging in and out, errors
  *
  *	struct html *h = bare_begin("Logged out", false);
  *	HTML(h, "<p>...</p>");

@@ -36,11 +36,11 @@ static const struct page_kind kinds[] = {
 static void answer(
         const struct page_kind *kind, const struct http_request *r, struct http_answer *a)
 {
-	if (kind->alike && alike_find(r, a))
+	if (kind->alike && shared_page_find(r, a))
 		return;
 	page_answer(kinds, N_KINDS, kind, r, a);
 	if (kind->alike)
-		alike_keep(r, a);
+		shared_page_keep(r, a);
 }
 
 static void get_page(const struct http_request *r, struct http_answer *a)

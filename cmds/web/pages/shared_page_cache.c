@@ -31,7 +31,7 @@ static bool for_many(const struct http_request *r)
 	       viewer_sees_all(r->viewer);
 }
 
-bool alike_find(const struct http_request *r, struct http_answer *a)
+bool shared_page_find(const struct http_request *r, struct http_answer *a)
 {
 	if (!for_many(r))
 		return false;
@@ -39,7 +39,7 @@ bool alike_find(const struct http_request *r, struct http_answer *a)
 		const struct kept *k = &kept[i];
 
 		if (!k->raw || k->serial != r->snap->serial || strcmp(k->raw, r->raw) != 0 ||
-		        clock_ms(CLOCK_MONOTONIC) - k->at_ms >= ALIKE_MS)
+		        clock_ms(CLOCK_MONOTONIC) - k->at_ms >= SHARED_PAGE_MS)
 			continue;
 		a->shared = http_body_ref(k->body);
 		a->type = k->type;
@@ -58,7 +58,7 @@ static void drop(struct kept *k)
 	*k = (struct kept){ 0 };
 }
 
-void alike_keep(const struct http_request *r, struct http_answer *a)
+void shared_page_keep(const struct http_request *r, struct http_answer *a)
 {
 	struct kept *k = &kept[next];
 

@@ -2,7 +2,7 @@
  *
  * After each snapshot the script of every open page asks for its <main> again. It is the same for all
  * viewers to whom no job is private, so it is made and compressed for the first, and kept until the
- * next snapshot, for ALIKE_MS at most: times in it go on. For the loop's thread alone, so for pages of
+ * next snapshot, for SHARED_PAGE_MS at most: times in it go on. For the loop's thread alone, so for pages of
  * HTTP_FAST.
  */
 #ifndef CMDS_WEB_SHARED_PAGE_CACHE_H
@@ -12,12 +12,12 @@
 
 #include "cmds/web/http.h"
 
-#define ALIKE_MS 1000
+#define SHARED_PAGE_MS 1000
 
 /* Answer with what was made for another viewer; false: nothing fits. */
-bool alike_find(const struct http_request *r, struct http_answer *a);
+bool shared_page_find(const struct http_request *r, struct http_answer *a);
 
 /* Keep that answer, if it is one for many. */
-void alike_keep(const struct http_request *r, struct http_answer *a);
+void shared_page_keep(const struct http_request *r, struct http_answer *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* hide_private_runs.h - what a viewer is told of a node: runs of jobs that it may not see are counted, not named */
+/* hide_private_runs.h - runs on a node of jobs that a viewer may not see are counted, not named */
 #ifndef CMDS_HIDE_PRIVATE_RUNS_H
 #define CMDS_HIDE_PRIVATE_RUNS_H
 
