@@ -220,8 +220,8 @@ static int take_report(
 		}
 	text_escape(shown, sizeof(shown), name, strlen(name));
 	error_set(err, ERR_USAGE, "'%s': expected use, wait, cost or requests", shown);
-	if (habits_find("greport", name))
-		error_hint(err, "%s", habits_find("greport", name));
+	if (slurm_hint("greport", name))
+		error_hint(err, "%s", slurm_hint("greport", name));
 	return -1;
 }
 

@@ -97,7 +97,7 @@ static const struct {
 	{ "greport", "job", "greport wait" },
 };
 
-const char *habits_find(const char *command, const char *word)
+const char *slurm_hint(const char *command, const char *word)
 {
 	size_t len = strcspn(word, "=");
 

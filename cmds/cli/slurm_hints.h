@@ -8,6 +8,6 @@
 
 /* What to type in place of `word` ("-i", "--iterate", "requeuehold"; what stands behind a '=' does
  * not matter) to `command`, or NULL: nothing is known of it. */
-const char *habits_find(const char *command, const char *word);
+const char *slurm_hint(const char *command, const char *word);
 
 #endif

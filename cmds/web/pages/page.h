@@ -13,7 +13,7 @@
 #include "cmds/api/call.h"
 #include "cmds/web/http.h"
 #include "cmds/web/pages/html.h"
-#include "cmds/web/pages/pages.h"
+#include "cmds/web/pages/page_table.h"
 #include "cmds/web/snapshot.h"
 
 struct page {
@@ -26,7 +26,7 @@ struct page {
 	char title[100];
 };
 
-/* One kind of page: a row of the table in pages.c. */
+/* One kind of page: a row of the table in page_table.c. */
 struct page_kind {
 	const char *segment; /* the first of its path; "": "/" */
 	const char *nav;     /* its word in the navigation; NULL: it is under `under` */

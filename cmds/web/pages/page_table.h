@@ -1,10 +1,10 @@
-/* pages.h - the pages for people: HTML made on the server, which works without JavaScript
+/* page_table.h - the pages for people: HTML made on the server, which works without JavaScript
  *
  * Each page is made of one snapshot; those that need more (why a job waits, what was used in a month)
  * are asked for by workers. README.md here says how a page is added.
  */
-#ifndef CMDS_WEB_PAGES_H
-#define CMDS_WEB_PAGES_H
+#ifndef CMDS_WEB_PAGE_TABLE_H
+#define CMDS_WEB_PAGE_TABLE_H
 
 #include "cmds/web/http.h"
 

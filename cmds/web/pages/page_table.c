@@ -1,5 +1,5 @@
-/* pages.c - see pages.h: the tables of pages, routes and static files */
-#include "cmds/web/pages/pages.h"
+/* page_table.c - see page_table.h: the tables of pages, routes and static files */
+#include "cmds/web/pages/page_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>
