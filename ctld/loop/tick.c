@@ -151,6 +151,19 @@ static void take_events(struct tick *t, struct clocks now)
 		t->stats.max_events = n;
 }
 
+/* Send what waits for changes up to `committed`. Peers that had too much waiting have room then, and
+ * nothing else says so: what leaves here may be less than a session's output takes at once. */
+static void release(struct tick *t, uint64_t committed)
+{
+	struct commit_gate_stats before, after;
+
+	commit_gate_stats(t->c->gate, &before);
+	t->releasing = commit_gate_release(t->c->gate, committed);
+	commit_gate_stats(t->c->gate, &after);
+	if (after.sent > before.sent)
+		t->hooks->sent(t->c);
+}
+
 /* --- sealing and committing ---------------------------------------------------------------- */
 
 static size_t waiting_bytes(const struct tick *t)
@@ -193,10 +206,9 @@ static void on_committed(void *arg, const struct store_result *result, const str
 	t->in_flight = false;
 	blobs_arrived(t->c->blobs, result);
 	FAILPOINT(ctld_before_release);
-	t->releasing = commit_gate_release(t->c->gate, t->sealed);
+	release(t, t->sealed);
 	FAILPOINT(ctld_after_release);
 	t->hooks->durable(t->c);
-	t->hooks->sent(t->c);
 	tick_wake(t); /* what became dirty meanwhile is the next batch */
 }
 
@@ -285,8 +297,7 @@ static void seal(struct tick *t, struct clocks now)
 		return;
 	t->sealed = core_change(c->core);
 	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs) && !t->is_older) {
-		t->releasing =
-		        commit_gate_release(c->gate, t->sealed); /* all is durable as it is */
+		release(t, t->sealed); /* all is durable as it is */
 		t->hooks->durable(c);
 		return;
 	}
@@ -384,7 +395,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 	t->beating = true;
 	t->again = false;
 	if (t->releasing)
-		t->releasing = commit_gate_release(t->c->gate, commit_gate_committed(t->c->gate));
+		release(t, commit_gate_committed(t->c->gate));
 	take_events(t, now);
 	if (core_next_timer(t->c->core) <= now.mono) {
 		struct core_event clock = { .kind = EV_CLOCK };

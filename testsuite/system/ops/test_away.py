@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from cluster import BIN, Cluster, wait_until
+from cluster import BIN, BUILD, SANITIZED, Cluster, wait_until
 
 JOBS, NODES = 6000, 6000
 LISTS = ["gqueue", "gqueue --all -l", "gqueue --start", "ginfo", "ginfo -N", "ginfo --gpus", "gprio", "gprio --weights", "gshare", "gacct -s PENDING",
@@ -61,6 +61,21 @@ def test_they_wait_for_one_that_comes_back(cluster):
             assert set(json.loads(out)) == set(json.loads(want[listing, more])), listing
         elif listing != "gctl stats":
             assert len(out.splitlines()) >= len(want[listing, more].splitlines()), listing
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer wants to be loaded first")
+def test_they_wait_for_a_slow_disk(cluster):
+    """Listings that are asked while a commit takes long wait for it, all together, and then each goes on to its end."""
+    c = cluster
+    slow = c.dir / "slow-disk"
+    c.ctld.stop()
+    c.start_ctld(env={"LD_PRELOAD": str(BUILD / "testsuite/system/helpers/slow_disk.so"), "SLOW_DISK": str(slow)})
+    slow.touch()
+    asked = [begin(c, "gctl update 1 --comment=slow"), *(begin(c, "gqueue", GPUSCHED_RETRY="0") for _ in range(120))]
+    wait_until(lambda: all(_sleeps(p.pid) for p in asked), "all of them to wait for the commit")
+    slow.unlink()
+    changed, *listings = [p.communicate(timeout=60) for p in asked]
+    assert changed[1] == "" and {(len(out.splitlines()) > JOBS, err) for out, err in listings} == {(True, "")}
 
 
 @pytest.mark.parametrize("listing", LONG)
