@@ -1,4 +1,4 @@
-/* controller_queries.h - what the front ends ask the controller for */
+/* controller_queries.h - what programs under Slurm's names ask the controller for */
 #ifndef CMDS_SLURM_COMMANDS_CONTROLLER_QUERIES_H
 #define CMDS_SLURM_COMMANDS_CONTROLLER_QUERIES_H
 

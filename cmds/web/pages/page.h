@@ -55,7 +55,7 @@ bool page_sees(const struct page *p, const struct snapshot_job *job);
 bool page_sees_owner(const struct page *p, uint32_t uid, const char *account);
 bool page_sees_usage(const struct page *p, const char *account, const char *user);
 
-/* Ask the controller as the viewer (ask.h); pages of HTTP_ASKS only. */
+/* Ask the controller as the viewer (ask_as_user.h); pages of HTTP_ASKS only. */
 int page_ask(struct page *p, const struct client_call *call, void (*again)(void *arg),
         struct error *err);
 
