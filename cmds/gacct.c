@@ -2,12 +2,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "cmds/api/reassemble.h"
 #include "cmds/api/steplist.h"
-#include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/listing.h"
-#include "cmds/cli/when.h"
-#include "cmds/views/acctopt.h"
+#include "cmds/cli/parse_time.h"
+#include "cmds/views/acct_options.h"
 #include "cmds/views/acctview.h"
 #include "cmds/views/stepview.h"
 #include "common/base/xalloc.h"

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/cli/sig.h"
+#include "cmds/cli/signal_names.h"
 #include "cmds/srun/srun.h"
 #include "cmds/srun/steps_signal.h"
-#include "cmds/views/control.h"
 #include "cmds/views/filter.h"
+#include "cmds/views/send_job_control.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

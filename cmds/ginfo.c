@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/listing.h"
 #include "cmds/views/views.h"

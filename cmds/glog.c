@@ -1,51 +1,17 @@
-/* glog.c - what a job has written, from any host
- *
- * The file is read where the job ran, by a process of the job's owner there (noded/stream/gtap.c),
- * and comes through an encrypted stream. While it is followed the controller tells of the job's
- * changes: when it starts (until then there is nothing to follow), is run again, or ends, after
- * which the rest is read and nothing more waited for.
- *
- * A stream that breaks is opened again, at the byte that was to come next, as long as the run's
- * node knows of it.
- */
+/* glog.c - what a job has written, from any host: which job and which of its runs is meant */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/api/stream.h"
-#include "cmds/api/whole.h"
-#include "cmds/cli/cmd.h"
-#include "cmds/cli/ids.h"
-#include "common/base/arena.h"
+#include "cmds/api/reassemble.h"
+#include "cmds/glog.h"
 #include "common/base/taskset.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "common/gpusched.pb-c.h"
-
-struct glog {
-	struct cmd_ids ids; /* one, of an array with one task */
-	uint64_t job;
-	bool follow, error, have_rank;
-	uint64_t lines; /* UINT64_MAX: all */
-	uint32_t rank;
-	const char *node;
-	/* the job as was told last */
-	bool known, waits, ended;
-	uint32_t attempt;
-	char state[32];
-	/* its run; `at`: what comes next of its file, or CHANNEL_LOG_NEW */
-	char *on;
-	struct run_id run;
-	uint64_t at;
-	uint64_t had;   /* `at` of an earlier attempt's; 0: there was none */
-	uint32_t shown; /* the attempt of the output shown last; 0: none */
-	bool told;      /* that it waits */
-	struct client *client;
-	struct arena *arena;
-};
+#include "common/net/channel.h"
 
 static CMD_SETTER(set_rank)
 {
@@ -105,7 +71,7 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static const struct cmd cmd = {
+const struct cmd glog_cmd = {
 	.name = "glog",
 	.arguments = "JOB[_TASK]",
 	.about = "Show what a job has written to its output file.",
@@ -128,8 +94,7 @@ static const struct cmd cmd = {
 
 /* --- which run -------------------------------------------------------------------------------- */
 
-/* What is meant, as people name it: "4812", "4812_7". */
-static const char *label(const struct glog *g, char buf[64])
+const char *glog_label(const struct glog *g, char buf[64])
 {
 	if (g->ids.n_some)
 		snprintf(buf, 64, "%" PRIu64 "_%.16s", g->job, g->ids.some[0]->tasks);
@@ -138,7 +103,7 @@ static const char *label(const struct glog *g, char buf[64])
 	return buf;
 }
 
-static void fill_filter(const struct glog *g, Gpusched__JobFilter *filter)
+void glog_fill_filter(const struct glog *g, Gpusched__JobFilter *filter)
 {
 	gpusched__job_filter__init(filter);
 	filter->ids = g->ids.whole;
@@ -197,7 +162,7 @@ static void note_run(struct glog *g, const Gpusched__Job *job, const Gpusched__J
 	g->run = id;
 }
 
-static int take_listed(const ProtobufCMessage *m, void *arg, struct error *err)
+int glog_take_listed(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Job *job = (const Gpusched__Job *)m;
 	struct glog *g = arg;
@@ -213,21 +178,21 @@ static int take_listed(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-static int find_run(struct glog *g, struct error *err)
+int glog_find_run(struct glog *g, struct error *err)
 {
 	Gpusched__ListJobs list = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_listed, g, NULL };
+	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, glog_take_listed, g, NULL };
 	char name[64];
 
-	fill_filter(g, &filter);
+	glog_fill_filter(g, &filter);
 	list.filter = &filter;
 	list.with_runs = true;
 	list.whole = true;
 	g->known = false;
 	if (whole_ask(g->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base, &jobs, err) < 0)
 		return -1;
-	label(g, name);
+	glog_label(g, name);
 	if (!g->known)
 		return error_set(err, ERR_NO_JOB, "no job %s", name);
 	if (g->follow && g->waits)
@@ -238,197 +203,6 @@ static int find_run(struct glog *g, struct error *err)
 		return error_set(err, ERR_USAGE, "job %s has no run there", name);
 	error_set(err, ERR_JOB_STATE, "job %s is %s: it has not started", name, g->state);
 	return g->ended ? -1 : error_hint(err, "gqueue --why %s, or glog -f %s", name, name);
-}
-
-/* --- what becomes of it ----------------------------------------------------------------------- */
-
-static uint64_t ask_to_watch(const struct glog *g, struct dial *d, struct error *err)
-{
-	Gpusched__WatchJobs watch = GPUSCHED__WATCH_JOBS__INIT;
-	Gpusched__JobFilter filter;
-
-	fill_filter(g, &filter);
-	watch.filter = &filter;
-	return dial_send(d, GPUSCHED__MSG_TYPE__MSG_WATCH_JOBS, &watch.base, err);
-}
-
-/* A frame that is not the stream's. */
-static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, struct error *err)
-{
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_listed, g, NULL };
-	ProtobufCMessage *m;
-
-	if (!watch || f->id != watch)
-		return 0;
-	m = msg_unpack(f->type, f->body, f->len, g->arena, err);
-	if (!m)
-		return -1;
-	if (f->type == GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return whole_chunk(m, &jobs, err);
-	if (f->type != GPUSCHED__MSG_TYPE__MSG_REPLY)
-		return error_set(err, ERR_PROTOCOL, "unexpected answer: %s", msg_name(f->type));
-	if (dial_reply_error((const Gpusched__Reply *)m, err) < 0)
-		return -1;
-	return error_set(err, ERR_PROTOCOL, "the controller has ended a watch");
-}
-
-/* Until it has started, or ended without. */
-static int wait_for_start(struct glog *g, struct dial *d, struct error *err)
-{
-	uint64_t watch = ask_to_watch(g, d, err);
-	struct frame f;
-	char name[64];
-
-	if (!watch)
-		return -1;
-	if (!g->told && strcmp(g->state, "PENDING") == 0) {
-		g->told = true;
-		fprintf(stderr, "%s: job %s is PENDING: waiting for its start\n", cmd.name,
-		        label(g, name));
-	}
-	while (g->waits)
-		if (dial_recv(d, &f, -1, err) < 0 || take_watch(g, &f, watch, err) < 0)
-			return -1;
-	return 0;
-}
-
-/* --- the stream ------------------------------------------------------------------------------- */
-
-static int ask_for_log(struct glog *g, struct stream *s, struct error *err)
-{
-	struct channel_log log = {
-		.error = g->error,
-		.follow = g->follow && !g->ended,
-		.lines = g->lines,
-		.at = g->at,
-		.had = g->had,
-	};
-	uint8_t b[CHANNEL_LOG_LEN];
-	char name[64];
-
-	if (g->shown && g->shown != g->run.attempt)
-		fprintf(stderr, "%s: job %s is run again: attempt %" PRIu32 ", on %s\n", cmd.name,
-		        label(g, name), g->run.attempt, g->on);
-	g->shown = g->run.attempt;
-	channel_put_log(b, &log);
-	return stream_send(s, CHANNEL_LOG, b, sizeof(b), err);
-}
-
-/* 1: that was all. */
-static int show_message(struct glog *g, const struct channel_message *m, struct error *err)
-{
-	struct error why;
-
-	switch (m->kind) {
-	case CHANNEL_AT:
-		client_worked(g->client);
-		return channel_get_at(m, &g->at, err);
-	case CHANNEL_OUT:
-		g->at += m->len;
-		if (fwrite(m->data, 1, m->len, stdout) != m->len)
-			return error_set(err, ERR_SYSTEM, "the output cannot be written");
-		return 0;
-	default:
-		if (channel_get_end(m, &why, err) < 0)
-			return -1;
-		if (why.code == ERR_NONE)
-			return 1;
-		*err = why;
-		return -1;
-	}
-}
-
-/* What has come. 1: that was all. */
-static int show_output(struct glog *g, struct stream *s, struct error *err)
-{
-	struct channel_message m;
-	int r;
-
-	while ((r = stream_next(s, &m, err)) > 0) {
-		r = show_message(g, &m, err);
-		if (r != 0)
-			return r;
-	}
-	fflush(stdout);
-	return r;
-}
-
-/* This run's output gets no longer. */
-static bool is_over(const struct glog *g)
-{
-	return g->ended || g->waits || g->attempt != g->run.attempt;
-}
-
-/* Until the end of the log, and of the run if it is followed. */
-static int copy(struct glog *g, struct dial *d, struct stream *s, struct error *err)
-{
-	uint64_t watch = 0;
-	bool asked = false, finished = false;
-	struct frame f;
-	int r;
-
-	if (g->follow && !g->ended && !(watch = ask_to_watch(g, d, err)))
-		return -1;
-	for (;;) {
-		r = dial_recv(d, &f, -1, err);
-		if (r > 0)
-			r = stream_take(s, &f, err);
-		if (r == 0)
-			r = take_watch(g, &f, watch, err);
-		if (r < 0)
-			return -1;
-		r = show_output(g, s, err);
-		if (r != 0)
-			return r < 0 ? -1 : 0;
-		if (!asked && stream_is_open(s)) {
-			asked = true;
-			if (ask_for_log(g, s, err) < 0)
-				return -1;
-		}
-		if (asked && watch && is_over(g) && !finished && stream_has_room(s)) {
-			finished = true;
-			if (stream_send(s, CHANNEL_FINISH, NULL, 0, err) < 0)
-				return -1;
-		}
-	}
-}
-
-/* One connection's worth. 1: it goes on with another one. */
-static int show_run(struct glog *g, struct error *err)
-{
-	struct stream *s;
-	struct stream_to to;
-	struct dial *d;
-	int rc;
-
-	if (find_run(g, err) < 0 || !(d = client_dial(g->client, err)))
-		return -1;
-	if (g->follow && g->waits)
-		return wait_for_start(g, d, err) < 0 ? -1 : 1;
-	to = (struct stream_to){ g->run, g->on };
-	s = stream_open(g->client, d, &to, err);
-	if (!s)
-		return -1;
-	rc = copy(g, d, s, err);
-	stream_free(s);
-	if (rc < 0)
-		return -1;
-	return g->follow && (!g->ended || g->attempt != g->run.attempt);
-}
-
-/* Is it a break, of something that was under way? Then it is tried again: of a run that goes on for
- * as long as it does. */
-static bool pause_after(struct glog *g, const struct error *why)
-{
-	struct error passing = *why;
-
-	if (g->at == CHANNEL_LOG_NEW && !g->told)
-		return false;
-	if (why->code == ERR_NODE_STATE) /* its agent is not connected yet */
-		passing.code = ERR_UNREACHABLE;
-	if (!getenv(CLIENT_RETRY_VARIABLE))
-		client_set_retry(g->client, g->follow && !g->ended ? -1 : CLIENT_RETRY_MS);
-	return client_pause(g->client, &passing);
 }
 
 static int run(void *input, struct error *err)
@@ -444,10 +218,10 @@ static int run(void *input, struct error *err)
 	g->client = client_new(NULL, err);
 	if (!g->client)
 		return -1;
-	cmd_tell_retry(&cmd, g->client);
+	cmd_tell_retry(&glog_cmd, g->client);
 	client_for_reader(g->client, STDOUT_FILENO);
 	g->arena = arena_new(MSG_BODY_MAX);
-	while ((rc = show_run(g, &why)) > 0 || (rc < 0 && pause_after(g, &why)))
+	while ((rc = glog_show_run(g, &why)) > 0 || (rc < 0 && glog_pause_after(g, &why)))
 		client_drop(g->client);
 	if (rc < 0)
 		*err = why;
@@ -459,7 +233,7 @@ static int run(void *input, struct error *err)
 int main(int argc, char **argv)
 {
 	struct glog g = { .lines = UINT64_MAX, .at = CHANNEL_LOG_NEW };
-	int status = cmd_main(&cmd, argc, argv, &g, run);
+	int status = cmd_main(&glog_cmd, argc, argv, &g, run);
 
 	cmd_ids_clear(&g.ids);
 	free(g.on);

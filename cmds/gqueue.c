@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cmds/api/reassemble.h"
 #include "cmds/api/steplist.h"
-#include "cmds/api/whole.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/listing.h"
 #include "cmds/views/filter.h"

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/cli/habits.h"
 #include "cmds/cli/listing.h"
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
+#include "cmds/cli/slurm_hints.h"
 #include "cmds/greport_plot.h"
-#include "cmds/views/acctopt.h"
+#include "cmds/views/acct_options.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
@@ -220,8 +220,8 @@ static int take_report(
 		}
 	text_escape(shown, sizeof(shown), name, strlen(name));
 	error_set(err, ERR_USAGE, "'%s': expected use, wait, cost or requests", shown);
-	if (habits_find("greport", name))
-		error_hint(err, "%s", habits_find("greport", name));
+	if (slurm_hint("greport", name))
+		error_hint(err, "%s", slurm_hint("greport", name));
 	return -1;
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/api/whole.h"
-#include "cmds/cli/when.h"
+#include "cmds/api/reassemble.h"
+#include "cmds/cli/parse_time.h"
 #include "common/base/progress.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"

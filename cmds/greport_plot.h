@@ -3,7 +3,7 @@
 #define CMDS_GREPORT_PLOT_H
 
 #include "cmds/api/client.h"
-#include "cmds/views/acctopt.h"
+#include "cmds/views/acct_options.h"
 
 /* Ask for the jobs and write them into the folder `dir`. `capacity`: GPUs that there were; 0: not
  * known. */

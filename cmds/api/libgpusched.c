@@ -7,9 +7,9 @@
 #include "cmds/api/bulk.h"
 #include "cmds/api/client.h"
 #include "cmds/api/gpus.h"
+#include "cmds/api/reassemble.h"
 #include "cmds/api/spec.h"
 #include "cmds/api/submit.h"
-#include "cmds/api/whole.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "common/net/msg.h"
 
 struct asked {

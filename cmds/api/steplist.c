@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/cli/habits.h"
 #include "cmds/cli/help.h"
+#include "cmds/cli/slurm_hints.h"
 #include "cmds/cli/view.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -222,7 +222,7 @@ static void blame_word(struct parse *p, const struct argp_state *state)
 		error_set(&p->err, ERR_USAGE, "'%s': no such option%s%s%s", shown,
 		        near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 	}
-	near = habits_find(p->cmd->name, word);
+	near = slurm_hint(p->cmd->name, word);
 	if (near)
 		error_hint(&p->err, "%s", near);
 	if (!p->err.hint[0])

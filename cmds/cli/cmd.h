@@ -102,7 +102,7 @@ void cmd_list_clear(struct cmd_list *list);
 CMD_SETTER(cmd_set_reason); /* as cmd_set_text() */
 CMD_SETTER(cmd_set_list);   /* struct cmd_list */
 CMD_SETTER(cmd_set_hosts);  /* struct cmd_list */
-CMD_SETTER(cmd_set_past);   /* int64_t, us UTC (when.h) */
+CMD_SETTER(cmd_set_past);   /* int64_t, us UTC (parse_time.h) */
 
 /* "OPTION=VALUE: " before the error; value NULL: "OPTION: ". -1. */
 int cmd_blame(const char *option, const char *value, struct error *err);

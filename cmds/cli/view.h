@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmds/cli/letters.h"
+#include "cmds/cli/percent_format.h"
 #include "cmds/cli/table.h"
 #include "common/base/error.h"
 

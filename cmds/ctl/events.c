@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/cli/farewell.h"
 #include "cmds/cli/listing.h"
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
+#include "cmds/cli/signal_exit.h"
 #include "cmds/views/filter.h"
 #include "common/base/hostlist.h"
 #include "common/base/units.h"
@@ -158,7 +158,7 @@ static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 		return 0;
 	e->cursor = chunk->cursor;
 	listing_part(&e->listing, e->cursor, false);
-	farewell_say("gctl: to go on from here: events --follow --since=%" PRIu64, e->cursor);
+	signal_exit_say("gctl: to go on from here: events --follow --since=%" PRIu64, e->cursor);
 	client_worked(e->client);
 	if (!getenv(CLIENT_RETRY_VARIABLE))
 		client_set_retry(e->client, -1); /* it was there, and will be again */
@@ -172,7 +172,7 @@ static int follow(struct events *e, struct client_call *call, struct error *err)
 	Gpusched__ListEvents *request = (Gpusched__ListEvents *)(uintptr_t)call->request;
 	struct error why = { .code = ERR_NONE };
 
-	farewell_begin();
+	signal_exit_begin();
 	client_for_reader(e->client, STDOUT_FILENO);
 	request->follow = true;
 	call->timeout_ms = -1;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/habits.h"
+#include "cmds/cli/slurm_hints.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -158,8 +158,8 @@ static int unknown(const char *const *words, size_t n, struct error *err)
 	else
 		error_set(err, ERR_USAGE, "'%s': no such subcommand%s%s%s", shown,
 		        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-	habit = !strcmp(first, "show") && n > 1 ? habits_find("gctl show", words[1])
-	                                        : habits_find(cmd.name, first);
+	habit = !strcmp(first, "show") && n > 1 ? slurm_hint("gctl show", words[1])
+	                                        : slurm_hint(cmd.name, first);
 	return error_hint(err, "%s", habit ? habit : "gctl --help lists the subcommands");
 }
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
 #include "cmds/ctl/gctl.h"
 #include "common/base/progress.h"
 #include "common/base/units.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmds/ctl/gctl.h"
-#include "cmds/views/control.h"
+#include "cmds/views/send_job_control.h"
 
 #define VERB(name) GPUSCHED__JOB_CONTROL__VERB__##name
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "cmds/views/acctview.h"
 #include "cmds/views/views.h"
 #include "common/base/hostlist.h"

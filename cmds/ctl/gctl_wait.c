@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "cmds/ctl/gctl.h"
 #include "common/base/error.h"
 #include "common/base/taskset.h"

@@ -2,7 +2,7 @@
  *
  * The options are rows of gsubmit's table (options.h): what can be asked for at a submit and
  * changed afterwards has a row in `changes` here. What is signed is changed by its owner, who signs
- * it anew (resign.h); the rest by a JobControl.
+ * it anew (renew_signature.h); the rest by a JobControl.
  */
 #include "cmds/ctl/update.h"
 
@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/api/resign.h"
+#include "cmds/api/renew_signature.h"
 #include "cmds/api/spec.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/options/export.h"
 #include "cmds/options/options.h"
-#include "cmds/views/control.h"
+#include "cmds/views/send_job_control.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmds/cli/when.h"
-#include "cmds/drmaa/native.h"
-#include "cmds/drmaa/values.h"
+#include "cmds/cli/parse_time.h"
+#include "cmds/drmaa/attribute_values.h"
+#include "cmds/drmaa/native_spec.h"
 #include "cmds/options/export.h"
 #include "cmds/options/tasks.h"
 #include "cmds/slurm/slurmenv.h"

@@ -9,8 +9,8 @@
 #define CMDS_DRMAA_JOBSPEC_H
 
 #include "cmds/api/gpusched.h"
-#include "cmds/drmaa/fail.h"
-#include "cmds/drmaa/template.h"
+#include "cmds/drmaa/error_diagnosis.h"
+#include "cmds/drmaa/job_template.h"
 #include "cmds/options/options.h"
 
 struct jobspec {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cmds/api/client.h"
-#include "cmds/drmaa/fail.h"
+#include "cmds/drmaa/error_diagnosis.h"
 #include "cmds/drmaa/jobset.h"
 
 bool session_active(void);

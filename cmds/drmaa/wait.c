@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/drmaa/ending.h"
-#include "cmds/drmaa/lists.h"
-#include "cmds/drmaa/look.h"
+#include "cmds/drmaa/controller_queries.h"
+#include "cmds/drmaa/exit_stat.h"
 #include "cmds/drmaa/session.h"
+#include "cmds/drmaa/string_vectors.h"
 #include "common/base/clock.h"
 
 #define WAIT_RETRY_MS (15 * 60 * 1000)

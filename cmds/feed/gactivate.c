@@ -1,9 +1,9 @@
 /* gactivate.c - holds requests for services without a replica until there is one
  *
  * Behind a load balancer it is the backup of each service: it gets the requests that find no replica,
- * tells the controller that they wait, and passes them on to the first replica that serves (gate.h).
- * It understands nothing of what it passes on. One event loop; the controller is asked by threads
- * (asker.h).
+ * tells the controller that they wait, and passes them on to the first replica that serves
+ * (held_connections.h). It understands nothing of what it passes on. One event loop; the controller is asked by threads
+ * (controller_queries.h).
  */
 #include <inttypes.h>
 #include <locale.h>
@@ -16,7 +16,7 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/feed/endpoints.h"
-#include "cmds/feed/gate.h"
+#include "cmds/feed/held_connections.h"
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/text.h"

@@ -1,6 +1,6 @@
 /* gfeed.c - the endpoints of services for load balancers and other programs, as they change
  *
- * One loop: what the controller says (source.h) goes to each output (output.h). When it says nothing
+ * One loop: what the controller says (service_watch.h) goes to each output (output.h). When it says nothing
  * the outputs keep what they have. There is nothing to be saved and nothing to clean up, so gfeed
  * ends as any process does and may be killed at any moment.
  */
@@ -12,7 +12,7 @@
 
 #include "cmds/cli/cmd.h"
 #include "cmds/feed/output.h"
-#include "cmds/feed/source.h"
+#include "cmds/feed/service_watch.h"
 #include "common/base/clock.h"
 #include "common/base/daemon.h"
 #include "common/base/log.h"

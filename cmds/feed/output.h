@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "cmds/feed/endpoints.h"
+#include "cmds/feed/file_reload.h"
 #include "cmds/feed/format.h"
-#include "cmds/feed/outfile.h"
 #include "common/base/error.h"
 
 struct output {

@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "cmds/api/gpus.h"
-#include "cmds/cli/sig.h"
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
+#include "cmds/cli/signal_names.h"
 #include "cmds/options/export.h"
 #include "common/base/hostlist.h"
 #include "common/base/label.h"

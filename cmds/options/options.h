@@ -6,7 +6,7 @@
  *
  * Sources, the strongest last, are applied one after another to one struct submit_options:
  *
- *	built in  ->  #SBATCH (sbatch.h)  ->  #GPUSCHED  ->  SBATCH_* variables
+ *	built in  ->  #SBATCH (sbatch_options.h)  ->  #GPUSCHED  ->  SBATCH_* variables
  *	          ->  GSUBMIT_* variables  ->  command line
  *
  * A later one replaces what an earlier one set; labels are replaced key by key. Every value is
@@ -27,7 +27,7 @@
 
 #include "cmds/api/gpusched.h"
 #include "cmds/options/mistakes.h"
-#include "cmds/options/service.h"
+#include "cmds/options/service_options.h"
 #include "common/base/error.h"
 #include "common/base/label.h"
 #include "common/gpu/near.h"

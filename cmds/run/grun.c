@@ -295,7 +295,7 @@ static int run(struct grun *g, struct error *err)
 	        (id || submit(g, c, &id, err) == 0)) {
 		runlink_begin(&g->link, c, &g->io, id);
 		g->link.retry_ms = getenv(CLIENT_RETRY_VARIABLE) ? client_retry(c) : GRUN_RETRY_MS;
-		status = grun_stay(g, err);
+		status = grun_attached(g, err);
 		runlink_clear(&g->link);
 	}
 	client_free(c);

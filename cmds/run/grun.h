@@ -46,8 +46,17 @@ struct grun {
 
 extern struct cmd grun_cmd;
 
+/* --- grun_signals.c: ^C and other signals -------------------------------------------------------- */
+
 /* Signals come through a descriptor from here on. -1 with `err`. */
 int grun_catch_signals(struct grun *g, struct error *err);
+void grun_take_signals(struct grun *g); /* those that have come */
+/* Cancel the job that two ^C were to end, if it has not ended by itself in time. */
+void grun_end_after_interrupt(struct grun *g);
+/* A line for people, on a terminal that may be lent to the program. */
+void grun_notice(const struct grun *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- grun.c ---------------------------------------------------------------------------------------- */
 
 /* The job's name: of the command where nothing is said. The caller frees it. */
 char *grun_make_name(const struct grun *g);
@@ -55,10 +64,14 @@ char *grun_make_name(const struct grun *g);
 /* The folder that it runs in; the caller frees it. */
 int grun_make_cwd(const struct grun *g, char **cwd, struct error *err);
 
+/* --- grun_tasks.c ---------------------------------------------------------------------------------- */
+
 /* Several processes, as the tasks of one step: all of it. Our exit status; -1 with `err`. */
 int grun_tasks(struct grun *g, struct error *err);
 
+/* --- grun_attached.c ------------------------------------------------------------------------------- */
+
 /* From a job that has been submitted to our exit status; -1 with `err`. */
-int grun_stay(struct grun *g, struct error *err);
+int grun_attached(struct grun *g, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* runio.h - a command's stdin, stdout and stderr as those of a program elsewhere
  *
- * Over one stream (stream.h) after another: what is counted here is of all of them, so that after a
- * break the next one goes on where the last was. Of what was read from stdin the part is kept that
+ * Over one stream (encrypted_stream.h) after another: what is counted here is of all of them, so
+ * that after a break the next one goes on where the last was. Of what was read from stdin the part is kept that
  * the other side has not said to have; of what came the other side keeps what was not said to have
  * been written. Nothing blocks.
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmds/api/stream.h"
+#include "cmds/api/encrypted_stream.h"
 #include "common/net/channel.h"
 
 struct runio {

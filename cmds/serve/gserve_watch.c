@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmds/cli/farewell.h"
+#include "cmds/cli/signal_exit.h"
 #include "cmds/serve/gserve.h"
 #include "cmds/views/serviceview.h"
 #include "common/base/clock.h"
@@ -293,7 +293,7 @@ int serve_watch(struct gserve *g, struct error *err)
 	client_set_retry(w.waits, 0); /* `asks` has the patience, and says so */
 	client_for_reader(w.asks, STDOUT_FILENO);
 	client_for_reader(w.waits, STDOUT_FILENO);
-	farewell_begin();
+	signal_exit_begin();
 	do {
 		stop_waiting(&w);
 		follow(&w, &why);

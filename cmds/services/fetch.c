@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmds/services/answer.h"
+#include "cmds/services/http_response.h"
 #include "cmds/services/options.h"
 #include "common/base/xalloc.h"
 

@@ -1,7 +1,7 @@
 /* fetch.h - one connection to the replica's server: opened, or a GET and its answer
  *
  * A fetch never blocks and has a deadline for all of it. It tries the target's addresses in turn
- * (target.h) until one of them takes the connection. There is one at a time of each struct fetch.
+ * (server_address.h) until one of them takes the connection. There is one at a time of each struct fetch.
  */
 #ifndef CMDS_SERVICES_FETCH_H
 #define CMDS_SERVICES_FETCH_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmds/services/target.h"
+#include "cmds/services/server_address.h"
 #include "cmds/steps/loop.h"
 #include "common/base/error.h"
 
@@ -18,7 +18,7 @@ struct fetch;
 
 struct fetch_end {
 	unsigned status; /* of the answer; 0 without a path */
-	bool framed;     /* answer.h */
+	bool framed;     /* http_response.h */
 	bool cut;
 	const struct error *err; /* NULL: it has been answered; its text needs no more context */
 };

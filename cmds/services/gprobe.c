@@ -3,8 +3,8 @@
  *	gprobe OPTIONS -- SCRIPT [ARGUMENT...]
  *
  * The shepherd executes it in place of the script, as the owner, in the run's cgroup. It starts the
- * script, probes it (health.h), asks for its load (scrape.h), tells the shepherd of both (tell.h),
- * and ends as the script does. One thread; nothing in it blocks, and nothing grows with what the
+ * script, probes it (health.h), asks for its load (scrape.h), tells the shepherd of both
+ * (shepherd_lines.h), and ends as the script does. One thread; nothing in it blocks, and nothing grows with what the
  * server answers.
  *
  *	SERVING -- TERM --> DRAINING (drain.h) -- it is over --> ENDING: TERM to the script's group
@@ -27,15 +27,15 @@
 #include "cmds/services/drain.h"
 #include "cmds/services/health.h"
 #include "cmds/services/load.h"
+#include "cmds/services/loopback_only.h"
 #include "cmds/services/options.h"
+#include "cmds/services/owner_messages.h"
 #include "cmds/services/probe.h"
-#include "cmds/services/reach.h"
 #include "cmds/services/runfile.h"
-#include "cmds/services/say.h"
 #include "cmds/services/scrape.h"
 #include "cmds/services/script.h"
-#include "cmds/services/target.h"
-#include "cmds/services/tell.h"
+#include "cmds/services/server_address.h"
+#include "cmds/services/shepherd_lines.h"
 #include "cmds/steps/loop.h"
 
 #include "config.h"
@@ -51,7 +51,7 @@ enum phase { SERVING, DRAINING, ENDING, KILLING };
 struct gprobe {
 	struct gprobe_options o;
 	struct loop *loop;
-	struct tell *tell;
+	struct shepherd_lines *tell;
 	struct target target;
 	struct probe *ready, *live; /* NULL: none; `live` also where it is the same as `ready` */
 	bool is_same;               /* the ready probe is the live probe, too */
@@ -136,7 +136,7 @@ static void on_load(void *arg, const struct load *load, int64_t began_ms)
 	struct gprobe *g = arg;
 
 	load_line(&g->counters, load, line);
-	tell_load(g->tell, line);
+	shepherd_lines_load(g->tell, line);
 	if (g->phase == DRAINING)
 		drain_scraped(&g->drain, began_ms, load_is_idle(load));
 }
@@ -159,7 +159,7 @@ static void follow_state(struct gprobe *g)
 	}
 	scrape_want(g->scrape, ready);
 	if (g->scrape && !ready && g->health.was_ready)
-		tell_load(g->tell, "load unknown\n");
+		shepherd_lines_load(g->tell, "load unknown\n");
 }
 
 static void take_news(struct gprobe *g, enum health_news news)
@@ -167,10 +167,10 @@ static void take_news(struct gprobe *g, enum health_news news)
 	if (g->phase != SERVING)
 		return;
 	if (news == HEALTH_TELL)
-		tell_health(g->tell, health_word(g->health.state), g->health.text);
+		shepherd_lines_health(g->tell, health_word(g->health.state), g->health.text);
 	if (news == HEALTH_END) {
 		say("the replica is ended: %s", g->health.text);
-		tell_end(g->tell, g->health.text);
+		shepherd_lines_end(g->tell, g->health.text);
 		end_script(g, KILLING);
 	}
 	follow_state(g);
@@ -262,7 +262,7 @@ static int set_up(struct gprobe *g, struct error *err)
 		.arg = g };
 
 	g->loop = loop_new();
-	g->tell = tell_new(g->loop, g->o.fd, err);
+	g->tell = shepherd_lines_new(g->loop, g->o.fd, err);
 	if (!g->tell || catch_signals(g, err) < 0)
 		return -1;
 	target_begin(&g->target, (uint16_t)g->o.port);
@@ -280,7 +280,7 @@ static void begin(struct gprobe *g)
 {
 	health_begin(
 	        &g->health, (unsigned)g->o.fails, loop_now_ms() + (int64_t)g->o.load_time_s * 1000);
-	tell_health(g->tell, health_word(HEALTH_LOADING), "");
+	shepherd_lines_health(g->tell, health_word(HEALTH_LOADING), "");
 	follow_state(g);
 	if (!g->ready)
 		on_ready(g, true, "");
@@ -299,7 +299,7 @@ static struct probe *live_now(const struct gprobe *g)
 
 static int wait_ms(const struct gprobe *g, int64_t now_ms)
 {
-	int64_t at = earlier(tell_wake_ms(g->tell), scrape_wake_ms(g->scrape));
+	int64_t at = earlier(shepherd_lines_wake_ms(g->tell), scrape_wake_ms(g->scrape));
 
 	at = earlier(at, earlier(probe_wake_ms(g->ready), probe_wake_ms(live_now(g))));
 	at = earlier(at, reach_wake_ms(g->reach));
@@ -324,7 +324,7 @@ static void tick(struct gprobe *g)
 	reach_tick(g->reach, now);
 	if (g->phase == SERVING)
 		take_news(g, health_clock(&g->health, now));
-	tell_tick(g->tell, now);
+	shepherd_lines_tick(g->tell, now);
 }
 
 static _Noreturn void serve(struct gprobe *g)
@@ -335,7 +335,7 @@ static _Noreturn void serve(struct gprobe *g)
 		if (!g->ended)
 			tick(g);
 	}
-	tell_last(g->tell);
+	shepherd_lines_last(g->tell);
 	script_end_alike(g->status);
 }
 

@@ -1,11 +1,7 @@
 /* load.h - the load of a replica, as its server says it
  *
- * A server is known by a preset: the names of its metrics, in one table (load.c). Samples of one
- * name are added up; shares of the KV cache are averaged. A server without metrics may have a
- * script that writes words into RUN_DIR/load: "running=3 waiting=7 kv=0.4 requests=12 tokens=300".
- *
- * A load is known when all gauges of its preset are (the KV cache's may miss); a load that is not
- * known has no numbers. Pure.
+ * The server's metrics say it (server_metrics.h), or a script that writes words into RUN_DIR/load:
+ * "running=3 waiting=7 kv=0.4 requests=12 tokens=300". A load that is not known has no numbers. Pure.
  */
 #ifndef CMDS_SERVICES_LOAD_H
 #define CMDS_SERVICES_LOAD_H
@@ -14,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmds/services/metrics.h"
 #include "common/base/error.h"
 
 enum load_field {
@@ -36,22 +31,8 @@ struct load {
 #define LOAD_FILE_MAX   1024 /* bytes of RUN_DIR/load */
 #define LOAD_FILE_AGE_S 30   /* an older one says nothing */
 
-bool load_is_preset(const char *name); /* of a server; "file" is none */
-const char *load_presets(void);        /* for people: "vllm, sglang, ..." */
-
-struct load_reader {
-	struct metrics metrics;
-	struct metric_name names[METRICS_MAX];
-	enum load_field fields[METRICS_MAX];
-};
-
-/* Read the metrics of a server of that preset; what is fed goes to `metrics`. */
-void load_begin(struct load_reader *r, const char *preset);
-/* Of a text that is whole. -1 with `err`, which names what is missing or wrong; then the load is
- * not known. */
-int load_end(const struct load_reader *r, struct load *out, struct error *err);
-
-/* The same of RUN_DIR/load. Words that it does not know are left alone. */
+/* The load of the text of RUN_DIR/load. Words that it does not know are left alone. -1 with `err`;
+ * then the load is not known. */
 int load_from_text(const char *text, size_t len, struct load *out, struct error *err);
 
 /* Counters that go on when the server behind them starts again and counts from 0. */

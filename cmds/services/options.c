@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmds/services/load.h"
+#include "cmds/services/server_metrics.h"
 #include "common/base/units.h"
 
 #define DAY_S UINT64_C(86400)
@@ -132,15 +133,15 @@ static int check(struct gprobe_options *o, bool timeout_given, struct error *err
 		o->timeout_ms = o->every_ms;
 	if (o->timeout_ms > o->every_ms)
 		return error_set(err, ERR_USAGE, "--timeout: expected at most --every");
-	if (*o->metrics && strcmp(o->metrics, "file") != 0 && !load_is_preset(o->metrics))
+	if (*o->metrics && strcmp(o->metrics, "file") != 0 && !server_metrics_is_preset(o->metrics))
 		return error_set(err, ERR_USAGE, "--metrics=%.80s: expected %s or file", o->metrics,
-		        load_presets());
+		        server_metrics_presets());
 	if (!*o->metrics_path)
 		o->metrics_path = "/metrics";
 	if (check_path(o->metrics_path, err) < 0)
 		return error_wrap(err, "--metrics-path=%.80s", o->metrics_path);
 	if ((probe_needs_port(&o->ready) || probe_needs_port(&o->live) ||
-	            load_is_preset(o->metrics)) &&
+	            server_metrics_is_preset(o->metrics)) &&
 	        !o->port)
 		return error_set(
 		        err, ERR_USAGE, "--port is missing: http, tcp and metrics need one");

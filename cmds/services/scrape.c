@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/services/pace.h"
+#include "cmds/services/owner_messages.h"
 #include "cmds/services/runfile.h"
-#include "cmds/services/say.h"
+#include "cmds/services/scrape_interval.h"
+#include "cmds/services/server_metrics.h"
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
@@ -17,7 +18,7 @@
 struct scrape {
 	struct scrape_ops ops;
 	struct fetch *fetch; /* NULL: of the file */
-	struct load_reader reader;
+	struct server_metrics reader;
 	struct load last;
 	struct pace pace;
 	bool wanted, hurry;
@@ -98,7 +99,7 @@ static int read_answer(
 		metrics_feed(&s->reader.metrics, "\n", 1);
 	if (!metrics_end(&s->reader.metrics))
 		return error_set(err, ERR_PROTOCOL, "%s: it breaks off", s->ops.path);
-	return load_end(&s->reader, l, err);
+	return server_metrics_end(&s->reader, l, err);
 }
 
 static void on_answer(void *arg, const struct fetch_end *end)
@@ -144,7 +145,7 @@ static void begin(struct scrape *s, int64_t now_ms)
 		read_file(s);
 		return;
 	}
-	load_begin(&s->reader, s->ops.preset);
+	server_metrics_begin(&s->reader, s->ops.preset);
 	fetch_start(s->fetch, &r);
 }
 

@@ -1,7 +1,7 @@
 /* scrape.h - the load of a replica, asked for again and again
  *
  * Over HTTP with the metrics of a preset, or of RUN_DIR/load (load.h). It is asked for while it is
- * wanted, as often as pace.h says. A server that never ends its answer, sends more than
+ * wanted, as often as scrape_interval.h says. A server that never ends its answer, sends more than
  * SCRAPE_BODY_MAX bytes of it or no metrics costs one line of stderr, and its load is not known.
  */
 #ifndef CMDS_SERVICES_SCRAPE_H

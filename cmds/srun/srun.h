@@ -25,7 +25,7 @@ extern const char *srun_name;
 void srun_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void srun_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- srun_link.c: the way to the job's manager of steps ------------------------------------------
+/* --- srun_connect.c: the way to the job's manager of steps ------------------------------------------
  */
 
 struct srun_job {
@@ -47,7 +47,7 @@ int srun_ask_job(struct srun_job *job, struct error *err);
 int srun_connect(const struct srun_job *job, struct error *err);
 void srun_hang_up(void); /* when its descriptor is closed, or was not there */
 
-/* --- srun_out.c: output of tasks to where it goes
+/* --- srun_output.c: output of tasks to where it goes
  * ------------------------------------------------- */
 
 enum srun_where { SRUN_ALL, SRUN_NONE, SRUN_TASK, SRUN_FILE, SRUN_NODE };
@@ -109,7 +109,7 @@ void srun_request_clear(struct srun_part *part);
 /* Runs it over `fd`; returns the exit status, or SRUN_FAILED. */
 int srun_step(struct srun_part *parts, size_t n, const struct srun_job *job, int fd);
 
-/* --- srun_job.c: a job that is made for a step, or for salloc
+/* --- srun_allocate.c: a job that is made for a step, or for salloc
  * ------------------------------------- */
 
 struct srun_allocation {
@@ -138,7 +138,7 @@ void srun_quit(int fd, int status);
 /* Cancel it where there is no way to quit it. */
 void srun_cancel(uint64_t job);
 
-/* --- srun_alone.c: a step in a job that is made for it, which ends with it
+/* --- srun_outside_job.c: a step in a job that is made for it, which ends with it
  * --------------------------------------------------------------------------------------- */
 
 /* Returns as srun_step(); -1 with `err`. *stopped: the signal that ended the waiting, or 0. */

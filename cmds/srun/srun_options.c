@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "cmds/steps/cpubind.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

@@ -2,7 +2,7 @@
  *
  * A row is one option of srun(1) of Slurm 22.05: what it sets of a step, the variable that says the
  * same, and what is done about it. What is not in the table, but is an option of sbatch's
- * (cmds/slurm/sbatch.h), is about a job: it counts where srun makes one. All other options are
+ * (cmds/slurm/sbatch_options.h), is about a job: it counts where srun makes one. All other options are
  * unknown, and refused.
  *
  *	SRUN_STEP     it sets something of the step (and of a job that srun makes, as in sbatch)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "cmds/cli/terminal.h"
-#include "cmds/steps/filename.h"
 #include "cmds/srun/srun.h"
+#include "cmds/steps/filename_pattern.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;

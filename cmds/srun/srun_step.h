@@ -35,14 +35,18 @@ struct srun_run {
 	uint32_t worst;                                       /* exit status */
 };
 
-/* srun_ends.c: what is said of tasks and steps that end, and made to happen. */
+/* srun_task_exits.c: what is said of tasks and steps that end, and made to happen. */
 void srun_take_task(struct srun_run *r, const struct steplink_message *m);
 void srun_tell_exits(struct srun_run *r);
-void srun_take_signals(void *arg); /* of r->signals */
 void srun_check_clock(struct srun_run *r);
 int srun_timeout(const struct srun_run *r);
 void srun_tell_cancelled(struct srun_run *r, bool limit);
+void srun_tell_states(const struct srun_run *r); /* "StepId=12.0 tasks 1-3: running" */
 void srun_terminate(struct srun_run *r);
+void srun_force(struct srun_run *r); /* end it, by KILL where that was tried before */
+
+/* srun_signals.c: the signals that srun gets: meant for itself, or for the tasks. */
+void srun_take_signals(void *arg); /* of r->signals */
 
 /* srun_step.c */
 void srun_signal(struct srun_run *r, uint32_t sig);

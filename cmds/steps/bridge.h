@@ -3,7 +3,7 @@
  * Connecting to the controller blocks, for seconds where it is away, and steps must not notice. So
  * a child process has the connection: for each stream to another run of the job it has one end of a
  * socket pair and passes bytes between the two, and it reports steps. A stream that breaks is
- * opened again, and goes on where it was (lasting.h); the socket stays as it is.
+ * opened again, and goes on where it was (resumable_link.h); the socket stays as it is.
  *
  * A bridge has at most BRIDGE_LINKS streams, so that one session can have them; step_bridge_open()
  * starts another one for more.

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "cmds/api/client.h"
-#include "cmds/api/stream.h"
-#include "cmds/steps/lasting.h"
+#include "cmds/api/encrypted_stream.h"
 #include "cmds/steps/loop.h"
+#include "cmds/steps/resumable_link.h"
 #include "common/base/arena.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cmds/steps/lasting.h"
+#include "cmds/steps/resumable_link.h"
 #include "common/base/xalloc.h"
 
 #define READ_STEP   (64 * 1024)

@@ -12,7 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cmds/steps/filename.h"
+#include "cmds/steps/filename_pattern.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 

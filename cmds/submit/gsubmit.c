@@ -1,6 +1,5 @@
 /* gsubmit.c - submit one batch job */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +11,19 @@
 #include "cmds/api/submit.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/cli/jsonout.h"
-#include "cmds/cli/table.h"
 #include "cmds/options/directives.h"
 #include "cmds/options/export.h"
-#include "cmds/options/files.h"
+#include "cmds/options/file_checks.h"
 #include "cmds/options/options.h"
 #include "cmds/options/script.h"
 #include "cmds/options/tasks.h"
-#include "cmds/slurm/sbatch.h"
-#include "cmds/slurm/sbatch_args.h"
+#include "cmds/slurm/sbatch_command_line.h"
+#include "cmds/slurm/sbatch_options.h"
+#include "cmds/slurm/script_warnings.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/submit/gsubmit.h"
-#include "cmds/views/whyview.h"
-#include "common/base/clock.h"
-#include "common/base/numbers.h"
 #include "common/base/progress.h"
 #include "common/base/text.h"
-#include "common/base/units.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -178,12 +173,12 @@ static int gather_script(const struct gsubmit *g, const struct script *script,
 			cmd_advise(&gsubmit_cmd, "%s:%u: %s after the first command is ignored",
 			        name, late[i],
 			        directives_mark(i ? DIRECTIVES_GPUSCHED : DIRECTIVES_SBATCH));
-	others = g->quiet ? 0 : sbatch_finds_others(script->text, script->len, &mark);
+	others = g->quiet ? 0 : script_finds_others(script->text, script->len, &mark);
 	if (others)
 		cmd_warn(&gsubmit_cmd,
 		        "%s:%u: %s lines are ignored; use #SBATCH or #GPUSCHED lines", name,
 		        others, mark);
-	srun = g->quiet ? 0 : sbatch_finds_srun(script->text, script->len);
+	srun = g->quiet ? 0 : script_finds_srun(script->text, script->len);
 	if (srun)
 		cmd_warn(&gsubmit_cmd,
 		        "%s:%u: srun is not available inside jobs; remove it: on one node "
@@ -325,6 +320,11 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	return 0;
 }
 
+const struct spec_service *gsubmit_job_service(const struct job *job)
+{
+	return job->service.spec.name ? &job->service.both : NULL;
+}
+
 void gsubmit_clear_job(struct job *job)
 {
 	free(job->slurm_env);
@@ -375,138 +375,6 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 	}
 	if (fflush(stdout) != 0)
 		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
-}
-
-/* Of a job that did not start at once: when it will, and where to read more. */
-static int on_waiting(const struct gpusched_job *job, void *arg)
-{
-	char when[WHY_TIME_TEXT], plan[160] = "", held[64];
-	(void)arg;
-
-	if (strcmp(job->state, "PENDING") != 0 || !job->n_blockers)
-		return 0;
-	if (job->planned_start)
-		snprintf(plan, sizeof(plan), "planned %s%s%.100s; ",
-		        why_time(when, job->planned_start, clock_us(CLOCK_REALTIME)),
-		        *job->planned_nodes ? " on " : "", job->planned_nodes);
-	if (job->n_blockers == 1 && !strcmp(job->reason, "JobArrayTaskLimit")) {
-		cmd_advise(&gsubmit_cmd, "the limit of tasks that run at a time is reached");
-		return 0;
-	}
-	if (job->n_blockers > 1)
-		snprintf(held, sizeof(held), "%" PRIu32 " things", job->n_blockers);
-	else
-		snprintf(held, sizeof(held), "%.60s", job->reason);
-	cmd_advise(&gsubmit_cmd, "%sheld by %s: gqueue --why %" PRIu64, plan, held, job->id);
-	return 0;
-}
-
-static void advise_waiting(struct gpusched *g, const struct submit_options *o, uint64_t id)
-{
-	struct gpusched_filter filter;
-	struct gpusched_error why;
-
-	if (!isatty(STDERR_FILENO) || o->hold)
-		return;
-	gpusched_filter_init(&filter);
-	filter.ids = &id;
-	filter.n_ids = 1;
-	gpusched_list_jobs(g, &filter, on_waiting, NULL, &why); /* it is only advice */
-}
-
-/* NULL: it is none. */
-static const struct spec_service *job_service(const struct job *job)
-{
-	return job->service.spec.name ? &job->service.both : NULL;
-}
-
-/* What is made of the answer to --test-only. */
-struct verdict_out {
-	const struct gsubmit_manner *manner;
-	const struct submit_options *o;
-	const struct job *job;
-	struct jsonout *json; /* NULL: text */
-};
-
-/* "h07 with h100:4 (GPUs 2,3,6,7)", "s01 with l40s:1/20G (GPU 3)" */
-static void print_place(const Gpusched__Place *p, const struct submit_options *o)
-{
-	char share[UNITS_TEXT], numbers[NUMBERS_TEXT];
-
-	fputs(p->node, stdout);
-	if (!p->n_gpus)
-		return;
-	share_format(share, o->gpu_mem_mb, o->gpu_share_milli);
-	printf(" with %s:%zu%s%s (GPU%s %s)", p->gpu_type, p->n_gpus, *share ? "/" : "", share,
-	        p->n_gpus > 1 ? "s" : "",
-	        numbers_format(numbers, sizeof(numbers), p->gpus, p->n_gpus));
-}
-
-static void print_cost(const Gpusched__SubmitResult *r)
-{
-	if (r->cost_max > 0)
-		printf("; up to %s%s%.2f", r->currency, *r->currency ? " " : "", r->cost_max);
-	putchar('\n');
-}
-
-static void print_verdict(const Gpusched__SubmitResult *r, const struct submit_options *o)
-{
-	char when[WHY_TIME_TEXT];
-
-	if (r->would_start_now) {
-		printf("would start now%s%s on ", *r->partition ? " in " : "", r->partition);
-		for (size_t i = 0; i < r->n_places; i++) {
-			fputs(!i ? "" : i + 1 == r->n_places ? " and " : ", ", stdout);
-			print_place(r->places[i], o);
-		}
-	} else if (r->why && r->why->planned_start_time) {
-		printf("would wait%s%s until %s", *r->partition ? " for " : "", r->partition,
-		        why_time(when, r->why->planned_start_time, clock_us(CLOCK_REALTIME)));
-	} else {
-		printf("would wait");
-	}
-	print_cost(r);
-	if (r->why)
-		why_print_list(
-		        r->why, clock_us(CLOCK_REALTIME), stdout, table_style_for(stdout).width);
-}
-
-static void on_verdict(const Gpusched__SubmitResult *r, void *arg)
-{
-	const struct verdict_out *out = arg;
-
-	if (out->json)
-		jsonout_message(out->json, &r->base);
-	else if (out->manner->verdict)
-		out->manner->verdict(r, out->o);
-	else {
-		if (out->o->service.name)
-			gsubmit_print_service_test(out->job, r);
-		print_verdict(r, out->o);
-	}
-}
-
-static int test(const struct gsubmit_manner *manner, const struct submit_options *o,
-        const struct job *job, struct error *err)
-{
-	struct client *c = client_new(NULL, err);
-	struct jsonout json;
-	struct verdict_out out = { manner, o, job, o->json ? &json : NULL };
-	int rc;
-
-	if (!c)
-		return -1;
-	cmd_tell_retry(&gsubmit_cmd, c);
-	cmd_tell_warnings(&gsubmit_cmd, c);
-	rc = options_check_cluster(o, client_conf(c)->cluster, err);
-	if (rc >= 0) {
-		jsonout_begin(&json, stdout, client_conf(c)->cluster, "jobs");
-		rc = submit_test(c, &job->spec, job_service(job), on_verdict, &out, err);
-	}
-	if (o->json && rc >= 0)
-		jsonout_end(&json, NULL);
-	client_free(c);
-	return rc < 0 ? -1 : EXIT_DONE;
 }
 
 /* --- --wait -------------------------------------------------------------------------------------
@@ -571,7 +439,7 @@ static int submit(struct gpusched *g, const struct gsubmit_manner *manner,
 		return -1;
 	}
 	print_submitted(o, g, id);
-	advise_waiting(g, o, id);
+	gsubmit_advise_waiting(g, o, id);
 	return o->wait ? wait_for(g, id, err) : EXIT_DONE;
 }
 
@@ -606,7 +474,7 @@ static void look_further(
 	if (!c)
 		return;
 	client_set_retry(c, 0);
-	if (submit_test(c, &job->spec, job_service(job), no_verdict, NULL, &err) < 0 &&
+	if (submit_test(c, &job->spec, gsubmit_job_service(job), no_verdict, NULL, &err) < 0 &&
 	        error_exit_status(err.code) == EXIT_NO_OBJECT)
 		mistakes_add(&g->mistakes, &err);
 	client_free(c);
@@ -657,7 +525,7 @@ static int run(struct gsubmit *g, struct submit_options *o, struct script *scrip
 	if (gsubmit_make_job(g, o, script, job, err) < 0)
 		return -1;
 	if (o->test_only)
-		return test(g->manner, o, job, err);
+		return gsubmit_test_only(g->manner, o, job, err);
 	if (o->sign_only)
 		return gsubmit_sign(o, job, err);
 	if (o->service.name)

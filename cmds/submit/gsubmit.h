@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cmds/api/gpusched.h"
 #include "cmds/cli/cmd.h"
@@ -40,7 +41,7 @@ struct gsubmit {
 	const char *here;
 };
 
-/* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/fronts/sbatch.c). */
+/* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/slurm_commands/sbatch.c). */
 struct gsubmit_manner {
 	const char *name, *version;
 	bool slurm;  /* jobs see SLURM_* variables, and warnings are for people */
@@ -73,6 +74,14 @@ int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct 
 int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
         struct job *job, struct error *err);
 void gsubmit_clear_job(struct job *job);
+
+/* Of a service what it submits of it; NULL: the job is none. */
+const struct spec_service *gsubmit_job_service(const struct job *job);
+/* --test-only: what the controller would make of the job, printed. The exit status, or -1. */
+int gsubmit_test_only(const struct gsubmit_manner *manner, const struct submit_options *o,
+        const struct job *job, struct error *err);
+/* For people, of a job that waits: when it is planned to start and what holds it. */
+void gsubmit_advise_waiting(struct gpusched *g, const struct submit_options *o, uint64_t id);
 
 /* --sign-only. The exit status, or -1. */
 int gsubmit_sign(const struct submit_options *o, const struct job *job, struct error *err);

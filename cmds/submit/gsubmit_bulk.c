@@ -17,7 +17,7 @@
 #include "cmds/cli/jsonout.h"
 #include "cmds/options/bulkfile.h"
 #include "cmds/options/export.h"
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "cmds/submit/gsubmit.h"
 #include "common/base/progress.h"
 #include "common/base/text.h"

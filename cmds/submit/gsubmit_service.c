@@ -8,7 +8,7 @@
 #include "cmds/api/service.h"
 #include "cmds/api/submit.h"
 #include "cmds/cli/jsonout.h"
-#include "cmds/options/files.h"
+#include "cmds/options/file_checks.h"
 #include "cmds/submit/gsubmit.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

@@ -22,7 +22,7 @@ enum look {
 	LOOK_DIM,
 	LOOK_STRONG,
 	LOOK_HEADING, /* of a table */
-	LOOK_FREE,    /* and what else a GPU may be: map.h */
+	LOOK_FREE,    /* and what else a GPU may be: gpu_map.h */
 	LOOK_BUSY,
 	LOOK_IDLE,
 	LOOK_SHARED,

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/cli/ids.h"
+#include "cmds/cli/job_ids.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmds/cli/farewell.h"
+#include "cmds/cli/signal_exit.h"
 #include "common/base/units.h"
 #include "common/gpusched.pb-c.h"
 #include "common/net/dial.h"
@@ -25,7 +25,7 @@ static void note_cursor(struct watch *w, uint64_t cursor)
 {
 	w->cursor = cursor;
 	w->only_new = false;
-	farewell_say("%s: to go on from here: --watch --since=%" PRIu64, w->cmd->name, cursor);
+	signal_exit_say("%s: to go on from here: --watch --since=%" PRIu64, w->cmd->name, cursor);
 }
 
 int watch_from_parse(const char *text, struct watch_from *from, struct error *err)
@@ -79,7 +79,7 @@ int watch_jobs(const struct cmd *cmd, struct client *c, const struct filter *fil
 	};
 	struct error why = { .code = ERR_NONE };
 
-	farewell_begin();
+	signal_exit_begin();
 	client_for_reader(c, STDOUT_FILENO);
 	filter_message(filter, &selected);
 	request.filter = &selected;

@@ -20,7 +20,7 @@
 #include "cmds/web/auth/identify.h"
 #include "cmds/web/auth/login_command.h"
 #include "cmds/web/metrics/metrics.h"
-#include "cmds/web/pages/pages.h"
+#include "cmds/web/pages/page_table.h"
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/slurmrest.h"

@@ -355,7 +355,7 @@ static void __attribute__((format(printf, 2, 0))) on_log(void *arg, const char *
 		log_debug("http: %s", text);
 }
 
-/* Texts of a request are decoded where they are checked (http_check.h). */
+/* Texts of a request are decoded where they are checked (http_parse.h). */
 static size_t leave_escaped(void *arg, struct MHD_Connection *c, char *s)
 {
 	(void)arg, (void)c;

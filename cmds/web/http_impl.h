@@ -1,11 +1,11 @@
 /* http_impl.h - what the files of the HTTP server share; for them alone
  *
  *	http.c          listeners, the loop, connections and what they may cost
- *	http_call.c     one request: checked, handed to its handler, answered
- *	http_asks.c     handlers that ask the controller, in threads
+ *	http_request.c  one request: checked, handed to its handler, answered
+ *	http_workers.c  handlers that ask the controller, in threads
  *	http_stream.c   answers that go on
  *	http_answer.c   an answer as libmicrohttpd's response
- *	http_check.c    what is foreign in a request
+ *	http_parse.c    what is foreign in a request
  */
 #ifndef CMDS_WEB_HTTP_IMPL_H
 #define CMDS_WEB_HTTP_IMPL_H
@@ -18,7 +18,7 @@
 #include <event2/event.h>
 
 #include "cmds/web/http.h"
-#include "cmds/web/http_check.h"
+#include "cmds/web/http_parse.h"
 #include "common/net/worker.h"
 
 #define BUCKETS 16384 /* of addresses */
@@ -113,14 +113,14 @@ void http_kick(struct listener *l);
 /* Of a call: which user it is, in a worker. */
 void http_call_identify(struct http_call *call);
 
-/* http_call.c: libmicrohttpd's callbacks */
+/* http_request.c: libmicrohttpd's callbacks */
 void *http_call_begin(void *http, const char *uri, struct MHD_Connection *c);
 enum MHD_Result http_call_go_on(void *http, struct MHD_Connection *c, const char *url,
         const char *method, const char *version, const char *data, size_t *n, void **con_cls);
 void http_call_end(void *http, struct MHD_Connection *c, void **con_cls,
         enum MHD_RequestTerminationCode how);
 
-/* http_asks.c */
+/* http_workers.c */
 struct asks *asks_new(struct http *h, struct error *err);
 void asks_free(struct asks *a);
 /* Have a thread run its handler; the connection is suspended meanwhile. ERR_BUSY. */

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "cmds/web/metrics/counters.h"
 #include "cmds/web/snapshot_make.h"
-#include "cmds/web/totals.h"
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
@@ -177,7 +177,7 @@ static void free_own(struct snapshot_own *o)
 		delta_put(o->snap.deltas[i]);
 	free(o->snap.deltas);
 	free(o->snap.jobs);
-	totals_free((struct totals *)(uintptr_t)o->snap.totals);
+	counters_free((struct counters *)(uintptr_t)o->snap.counters);
 	free(o->cluster);
 	free(o->version);
 	free(o->currency);
@@ -553,7 +553,7 @@ void snapshots_publish(struct snapshots *s, struct snapshot_draft *d)
 	snap->version = o->version = xstrdup(d->version);
 	snap->currency = o->currency = xstrdup(d->currency);
 	snap->private_jobs = d->private_jobs;
-	snap->totals = d->totals;
+	snap->counters = d->counters;
 	snapshot_draft_sort(d);
 	for (size_t i = 0; i < d->n_set; i++)
 		d->set[i]->serial = snap->serial;

@@ -27,7 +27,7 @@
 
 struct snapshot;
 struct snapshot_texts;
-struct totals;
+struct counters;
 
 /* What many jobs have alike is kept once: of their fields those that such a part has, packed. The
  * other members are the watcher's alone. */
@@ -126,7 +126,7 @@ struct snapshot {
 	Gpusched__Stat **stats;
 	size_t n_deltas; /* the newest last: deltas[n_deltas - 1].serial == serial */
 	struct snapshot_delta **deltas;
-	const struct totals *totals; /* what was counted since gweb began (totals.h) */
+	const struct counters *counters; /* what was counted since gweb began (counters.h) */
 	struct snapshot_own *own;    /* private */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/snapshot_part.h"
+#include "cmds/web/snapshot_intern.h"
 #include "common/base/xalloc.h"
 
 /* --- what is looked at ------------------------------------------------------------------------ */

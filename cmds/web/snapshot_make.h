@@ -51,7 +51,7 @@ struct snapshot_draft {
 	int64_t ended_since;
 	size_t ended_max;
 	struct messages *lists[LIST_COUNT]; /* of LIST_ kinds; NULL: as before */
-	struct totals *totals;              /* taken over */
+	struct counters *counters;              /* taken over */
 	/* Called with the snapshot before others see it, for what is made of it; NULL. */
 	void (*made)(const struct snapshot *snap, void *arg);
 	void *arg;

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cmds/api/client.h"
-#include "cmds/web/lists.h"
+#include "cmds/web/controller_poll.h"
+#include "cmds/web/metrics/counters.h"
 #include "cmds/web/snapshot_make.h"
-#include "cmds/web/totals.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -27,8 +27,8 @@ struct watcher {
 	const struct watcher_config *config;
 	struct snapshots *snapshots;
 	struct client *asks, *waits;
-	struct lists lists;
-	struct totals *totals;
+	struct poll poll;
+	struct counters *counters;
 	int64_t counted_us; /* until then, by the monotonic clock */
 	pthread_t thread;
 	atomic_bool ends;
@@ -71,7 +71,7 @@ static int start_watch(struct watcher *w, struct error *err)
 /* What was received earlier may be out of date. */
 static void begin_anew(struct watcher *w)
 {
-	lists_drop_jobs(&w->lists);
+	poll_drop_jobs(&w->poll);
 	w->draft.fresh = w->draft.all = true;
 	w->whole = false;
 }
@@ -85,7 +85,7 @@ static int take_chunk(struct watcher *w, const struct frame *f, struct error *er
 	if (chunk->fresh)
 		begin_anew(w);
 	for (size_t i = 0; i < chunk->n_jobs; i++)
-		lists_add_job(&w->lists, chunk->jobs[i], !w->whole);
+		poll_add_job(&w->poll, chunk->jobs[i], !w->whole);
 	if (chunk->cursor) {
 		w->cursor = chunk->cursor;
 		w->whole = true;
@@ -138,12 +138,12 @@ static void count(struct watcher *w, const struct snapshot *before, struct snaps
 			size_t n;
 			struct snapshot_job **old = snapshot_keyed(before, key, &n);
 
-			totals_job(w->totals, n ? old[0] : NULL, d->set[i]);
+			counters_job(w->counters, n ? old[0] : NULL, d->set[i]);
 		}
-		totals_time(w->totals, before, (double)(now - w->counted_us) / 1e6);
+		counters_time(w->counters, before, (double)(now - w->counted_us) / 1e6);
 	}
 	w->counted_us = now;
-	d->totals = totals_copy(w->totals);
+	d->counters = counters_copy(w->counters);
 }
 
 static void publish(struct watcher *w)
@@ -157,17 +157,17 @@ static void publish(struct watcher *w)
 	d->ended_max = w->config->ended_max;
 	d->made = w->config->made;
 	d->arg = w->config->arg;
-	lists_take(&w->lists, d);
+	poll_take(&w->poll, d);
 	snapshot_draft_sort(d);
 	before = snapshot_get(w->snapshots);
 	count(w, before, d);
 	snapshots_publish(w->snapshots, d);
 	now = snapshot_get(w->snapshots);
 	if (before)
-		totals_xids(w->totals, before, now);
+		counters_xids(w->counters, before, now);
 	snapshot_put(now);
 	snapshot_put(before);
-	lists_taken(&w->lists);
+	poll_taken(&w->poll);
 	*d = (struct snapshot_draft){ 0 };
 	snapshots_tell(w->snapshots, "");
 	if (*w->trouble)
@@ -189,7 +189,7 @@ static int period(struct watcher *w, struct error *err)
 			return -1;
 	if (!w->whole || w->ends)
 		return w->ends ? 0 : listen_to_watch(w, LISTEN_MS, err);
-	if (lists_ask(&w->lists, w->asks, clock_ms(CLOCK_MONOTONIC), err) < 0)
+	if (poll_ask(&w->poll, w->asks, clock_ms(CLOCK_MONOTONIC), err) < 0)
 		return -1;
 	w->heard_us = clock_us(CLOCK_REALTIME);
 	publish(w);
@@ -209,9 +209,9 @@ static void fail(struct watcher *w, const struct error *why)
 	snapshots_tell(w->snapshots, why->text);
 	client_drop(w->asks);
 	stop_watch(w);
-	lists_failed(&w->lists);
+	poll_failed(&w->poll);
 	if (!w->whole) {
-		lists_drop_jobs(&w->lists);
+		poll_drop_jobs(&w->poll);
 		w->cursor = 0; /* the first part was not heard to its end */
 	}
 	while (clock_ms(CLOCK_MONOTONIC) < until && !w->ends)
@@ -253,8 +253,8 @@ struct watcher *watcher_new(
 
 	w->config = config;
 	w->snapshots = snapshots;
-	lists_init(&w->lists);
-	w->totals = totals_new(w->lists.texts);
+	poll_init(&w->poll);
+	w->counters = counters_new(w->poll.texts);
 	w->asks = client_new(config->client_conf, err);
 	w->waits = w->asks ? client_new(config->client_conf, err) : NULL;
 	if (w->waits) {
@@ -284,8 +284,8 @@ void watcher_free(struct watcher *w)
 	if (!w)
 		return;
 	watcher_stop(w);
-	totals_free(w->totals);
-	lists_clear(&w->lists);
+	counters_free(w->counters);
+	poll_clear(&w->poll);
 	client_free(w->asks);
 	client_free(w->waits);
 	free(w);

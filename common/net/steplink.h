@@ -58,7 +58,7 @@ enum step_kind {
 	STEP_STATE = 24, /* StepState */
 	STEP_END = 25,   /* StepEnd; the last of a step */
 	STEP_REPLY = 26, /* Reply; to STEP_CONTROL */
-	/* of a link that goes on after its connection broke (cmds/steps/lasting.h) */
+	/* of a link that goes on after its connection broke (cmds/steps/resumable_link.h) */
 	STEP_RESUME = 32, /* u64 session, u64 bytes received */
 	STEP_ACK = 33,    /* u64 bytes received */
 	STEP_BYE = 34,    /* the side that connects does not come back */

@@ -8,7 +8,7 @@ import pwd
 import install
 import pytest
 from cluster import ROOT, wait_until
-from fronts import NAMES, Fronts
+from slurm_commands import NAMES, SlurmCommands
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 USER = "bin" if ROOT else pwd.getpwuid(os.geteuid()).pw_name
@@ -33,7 +33,7 @@ def debian(package, *present):
         pytest.skip(str(e))
 
 
-class Desk(Fronts):
+class Desk(SlurmCommands):
     """Clients run as an ordinary user (as root: as bin), in a folder of that user's."""
 
     def __init__(self):

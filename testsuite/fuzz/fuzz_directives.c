@@ -10,7 +10,7 @@
 #include "cmds/options/options.h"
 #include "cmds/options/script.h"
 #include "cmds/options/tasks.h"
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "common/base/text.h"
 #include "testsuite/fuzz/fuzz.h"
 

@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmds/services/answer.h"
 #include "cmds/services/drain.h"
+#include "cmds/services/http_response.h"
 #include "cmds/services/load.h"
+#include "cmds/services/server_metrics.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define BODY_MAX 4096
@@ -19,7 +20,7 @@ static const char *const presets[] = { "vllm", "sglang", "tgi", "triton", "llama
 #define N_PRESETS (sizeof(presets) / sizeof(presets[0]))
 
 struct seen {
-	struct load_reader reader;
+	struct server_metrics reader;
 	size_t body;
 	int r; /* of the answer */
 	unsigned status;
@@ -54,7 +55,7 @@ static void read_answer(
 	struct error err = { .text = "" };
 
 	memset(s, 0, sizeof(*s));
-	load_begin(&s->reader, preset);
+	server_metrics_begin(&s->reader, preset);
 	answer_begin(&a);
 	a.body = on_body;
 	a.arg = s;
@@ -66,7 +67,7 @@ static void read_answer(
 	FUZZ_CHECK(s->r > 0 || *err.text);
 	FUZZ_CHECK(s->r < 0 || (a.status >= 100 && a.status <= 999));
 	s->status = a.status;
-	if (load_end(&s->reader, &l, &err) < 0)
+	if (server_metrics_end(&s->reader, &l, &err) < 0)
 		FUZZ_CHECK(!l.known && *err.text);
 	check_line(&l, s->line);
 }
@@ -85,10 +86,10 @@ static void try_answer(const char *preset, const uint8_t *data, size_t n, size_t
 /* The metrics alone, without HTTP around them. */
 static void try_metrics(const char *preset, const uint8_t *data, size_t n, size_t step)
 {
-	static struct load_reader whole, pieces;
+	static struct server_metrics whole, pieces;
 
-	load_begin(&whole, preset);
-	load_begin(&pieces, preset);
+	server_metrics_begin(&whole, preset);
+	server_metrics_begin(&pieces, preset);
 	metrics_feed(&whole.metrics, data, n);
 	for (size_t i = 0; i < n; i += step)
 		metrics_feed(&pieces.metrics, data + i, i + step < n ? step : n - i);

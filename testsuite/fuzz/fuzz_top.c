@@ -10,7 +10,7 @@
 #include <string.h>
 #include <wctype.h>
 
-#include "cmds/top/link/asks.h"
+#include "cmds/top/link/requests.h"
 #include "cmds/top/screens/frame.h"
 #include "cmds/top/screens/keys.h"
 #include "testsuite/fuzz/fuzz.h"

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/job/mail_types.h"

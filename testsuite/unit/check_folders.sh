@@ -41,7 +41,7 @@ check_tower() {
 check_tower ctld/core 'util scale rows request records place accounts limits plan preempt sched attempts jobs nodes services intake explain' core.h ''
 check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' ''
 check_tower common 'base gpu job net conf plot' gpusched.pb-c.h ''
-check_tower cmds 'api cli options slurm drmaa views submit ctl serve feed web top steps services srun run fronts' '' ''
+check_tower cmds 'api cli options slurm drmaa views submit ctl serve feed web top steps services srun run slurm_commands' '' ''
 check_tower ctld 'core store tape wire loop site rpc gsim gdemand' ctld.h ''
 check_tower ctld/rpc 'call jobs nodes acct admin' rpc.h ''
 exit $bad

@@ -168,10 +168,10 @@ habit() { # COMMAND WORD ADVICE
 	shift
 	expect $status "hint: $words" "${command%% *}" "$@" "$word"
 }
-sed -n 's/^#define \([A-Z]*\) *"\(.*\)"$/s~, \1 }~, "\2" }~/p' "$src/cmds/cli/habits.c" >"$dir/defines"
-sed -n 's/^\t{ \("g.*\) },$/{ \1 }/p' "$src/cmds/cli/habits.c" | sed -f "$dir/defines" |
+sed -n 's/^#define \([A-Z]*\) *"\(.*\)"$/s~, \1 }~, "\2" }~/p' "$src/cmds/cli/slurm_hints.c" >"$dir/defines"
+sed -n 's/^\t{ \("g.*\) },$/{ \1 }/p' "$src/cmds/cli/slurm_hints.c" | sed -f "$dir/defines" |
 	sed -n 's/^{ "\([^"]*\)", "\([^"]*\)", "\(.*\)" }$/\1|\2|\3/p' >"$dir/habits"
-[ "$(wc -l <"$dir/habits")" -eq "$(grep -c '^.{ "g' "$src/cmds/cli/habits.c")" ] || fail "habits.c: not all rows are read"
+[ "$(wc -l <"$dir/habits")" -eq "$(grep -c '^.{ "g' "$src/cmds/cli/slurm_hints.c")" ] || fail "slurm_hints.c: not all rows are read"
 while IFS='|' read -r command word advice; do
 	habit "$command" "$word" "$advice"
 done <"$dir/habits"

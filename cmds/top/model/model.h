@@ -9,7 +9,7 @@
 #ifndef CMDS_TOP_MODEL_MODEL_H
 #define CMDS_TOP_MODEL_MODEL_H
 
-#include "cmds/top/model/jobs.h"
+#include "cmds/top/model/job_table.h"
 #include "cmds/top/model/update.h"
 
 /* A list that is replaced as a whole. */

@@ -1,6 +1,6 @@
 /* update.h - what the controller has said, on its way from the link to the model
  *
- * The link (link.h) makes updates in its thread and the model (model.h) takes them over in the
+ * The link (controller_thread.h) makes updates in its thread and the model (model.h) takes them over in the
  * thread of the screen. An update owns all that it holds.
  */
 #ifndef CMDS_TOP_MODEL_UPDATE_H

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/top/model/map.h"
+#include "cmds/top/model/gpu_map.h"
 #include "cmds/top/screens/popup.h"
 #include "cmds/top/screens/screen.h"
 #include "common/base/strbuf.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "cmds/cli/table.h"
 #include "cmds/top/screens/frame.h"
 #include "cmds/top/screens/screen_map.h"

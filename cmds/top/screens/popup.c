@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmds/cli/table.h"
-#include "cmds/top/model/map.h"
+#include "cmds/top/model/gpu_map.h"
 #include "cmds/views/views.h"
 #include "cmds/views/whyview.h"
 #include "common/base/strbuf.h"

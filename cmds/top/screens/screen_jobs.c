@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/top/screens/used.h"
+#include "cmds/top/screens/usage_columns.h"
 #include "cmds/views/views.h"
 #include "common/base/clock.h"
 

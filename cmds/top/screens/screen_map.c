@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmds/cli/table.h"
-#include "cmds/top/model/map.h"
+#include "cmds/top/model/gpu_map.h"
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 

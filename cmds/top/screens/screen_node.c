@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/top/model/map.h"
+#include "cmds/top/model/gpu_map.h"
 #include "cmds/views/views.h"
 #include "common/base/strbuf.h"
 #include "common/base/units.h"

@@ -14,9 +14,9 @@
 #include "cmds/top/model/accounts.h"
 #include "cmds/top/model/command.h"
 #include "cmds/top/model/cursor.h"
+#include "cmds/top/model/filter_and_order.h"
 #include "cmds/top/model/model.h"
-#include "cmds/top/model/rows.h"
-#include "cmds/top/screens/list.h"
+#include "cmds/top/screens/column_table.h"
 
 enum screen_id {
 	SCREEN_MAP,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/top/link/link.h"
+#include "cmds/top/link/controller_thread.h"
 #include "cmds/top/screens/frame.h"
 #include "cmds/top/screens/keys.h"
 #include "cmds/top/screens/once.h"

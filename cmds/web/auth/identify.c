@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,7 +13,8 @@
 
 #include <sodium.h>
 
-#include "cmds/web/auth/ask.h"
+#include "cmds/web/auth/ask_as_user.h"
+#include "cmds/web/auth/csrf.h"
 #include "cmds/web/auth/identify_impl.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"
@@ -123,62 +123,12 @@ const char *identify_cookie(const struct http_request *r)
 	return cookie ? cookie : http_cookie(r, COOKIE);
 }
 
-static const char *host_of(const struct http_request *r)
+const char *identify_host(const struct http_request *r)
 {
 	const char *host = r->trusted ? http_header(r, "X-Forwarded-Host") : NULL;
 
 	host = host ? host : http_header(r, "Host");
 	return host ? host : "";
-}
-
-/* A request that comes with what a browser sends by itself: is it of a page of this host? Our pages tell
- * no referrer, so a form of theirs has the Origin "null", as one of a hostile frame has: that alone is
- * enough only where the form has a proof. */
-static int check_origin(const struct http_request *r, bool proved, struct error *err)
-{
-	const char *origin = http_header(r, "Origin"), *site = http_header(r, "Sec-Fetch-Site");
-	bool ours = !site || !strcmp(site, "same-origin") || !strcmp(site, "none");
-	const char *host;
-
-	if (ours && origin && !strcmp(origin, "null"))
-		ours = proved || site;
-	else if (ours && origin) {
-		host = strstr(origin, "://");
-		ours = host && !strcmp(host + 3, host_of(r));
-	}
-	if (ours)
-		return 0;
-	return error_set(err, ERR_NOT_PERMITTED, "the request comes from another site");
-}
-
-/* `proof` of a form; values of it have no characters that are encoded. */
-static bool form_proof(const struct http_request *r, char proof[AUTH_SECRET])
-{
-	const char *at = r->body;
-
-	while (at && strncmp(at, "proof=", 6) != 0) {
-		at = strchr(at, '&');
-		at += at != NULL;
-	}
-	if (!at || strcspn(at + 6, "&") >= AUTH_SECRET)
-		return false;
-	snprintf(proof, AUTH_SECRET, "%.*s", (int)strcspn(at + 6, "&"), at + 6);
-	return true;
-}
-
-static int check_proof(const struct identify *id, const struct http_request *r, const char *cookie,
-        struct error *err)
-{
-	const char *header = http_header(r, "X-Gweb-Proof");
-	char proof[AUTH_SECRET] = "";
-
-	if (header)
-		snprintf(proof, sizeof(proof), "%s", header);
-	else
-		form_proof(r, proof);
-	if (!auth_proof_holds(id->auth, cookie, proof))
-		return error_set(err, ERR_NOT_PERMITTED, "the form is not of this session");
-	return check_origin(r, true, err);
 }
 
 /* --- which user ------------------------------------------------------------------------------- */
@@ -252,7 +202,7 @@ static int uid_of_name(const char *name, uid_t *uid, struct error *err)
 static int uid_of_credential(const struct http_request *r, uid_t *uid, struct error *err)
 {
 	const struct mcred_ops *ops = client_mcred(r->client);
-	char *want = auth_signed_text(r->method, r->raw, host_of(r), r->body, r->body_len);
+	char *want = auth_signed_text(r->method, r->raw, identify_host(r), r->body, r->body_len);
 	struct mcred cred;
 	int rc = ops->decode(ops, credential_of(r), &cred, err);
 
@@ -280,7 +230,7 @@ static int uid_of(struct identify *id, const struct http_request *r, uid_t *uid,
 	bool get = !strcmp(r->method, "GET");
 
 	if (remote)
-		return !get && check_origin(r, false, err) < 0 ? -1 : uid_of_name(remote, uid, err);
+		return !get && csrf_check_origin(r, false, err) < 0 ? -1 : uid_of_name(remote, uid, err);
 	if (credential_of(r))
 		return uid_of_credential(r, uid, err);
 	if (token && !get)
@@ -289,7 +239,7 @@ static int uid_of(struct identify *id, const struct http_request *r, uid_t *uid,
 		return auth_token_uid(id->auth, token, time(NULL), uid, err);
 	if (!auth_session(id->auth, cookie ? cookie : "", identify_now(), uid))
 		return error_set(err, ERR_AUTH, "the session is over");
-	return get ? 0 : check_proof(id, r, cookie, err);
+	return get ? 0 : csrf_check_proof(id->auth, r, cookie, err);
 }
 
 int identify_ask(const struct http_request *r, struct viewer **out, void *arg, struct error *err)

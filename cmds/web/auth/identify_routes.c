@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "cmds/web/auth/identify_impl.h"
-#include "cmds/web/pages/bare.h"
+#include "cmds/web/pages/frameless_page.h"
 #include "cmds/web/rest/rest.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"

@@ -6,7 +6,8 @@
  * asked for within METRICS_WANTED_S, so that nothing on the loop waits for it.
  *
  * Where the configuration keeps jobs private there are two of each page: the whole one for operators
- * and administrators, and for all others one without what names users, services or jobs (text.c).
+ * and administrators, and for all others one without what names users, services or jobs
+ * (text_format.c).
  *
  * How many series there may be is bounded:
  *
@@ -36,7 +37,7 @@
 #define METRICS_WANTED_S   300
 
 struct metric_out;
-struct sums;
+struct snapshot_counts;
 
 struct metric {
 	const char *name;
@@ -51,7 +52,7 @@ struct metric {
 struct metrics_input {
 	const struct snapshot *snap;     /* may be NULL */
 	const struct http_figures *http; /* may be NULL */
-	const struct sums *sums;
+	const struct snapshot_counts *sums;
 	bool named; /* users, services and jobs may be named */
 	bool up;
 	double age_s;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmds/web/metrics/rows.h"
-#include "cmds/web/metrics/sums.h"
+#include "cmds/web/metrics/snapshot_counts.h"
 #include "cmds/web/snapshot.h"
 
 /* --- jobs ------------------------------------------------------------------------------------- */

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/web/auth/ask.h"
-#include "cmds/web/pages/cells.h"
+#include "cmds/web/auth/ask_as_user.h"
 #include "cmds/web/auth/identify.h"
+#include "cmds/web/pages/cells.h"
 #include "common/base/clock.h"
 
 #define STALE_US (30 * INT64_C(1000000)) /* a page says it of older data */

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "cmds/api/call.h"
-#include "cmds/web/pages/html.h"
 #include "cmds/web/http.h"
-#include "cmds/web/pages/pages.h"
+#include "cmds/web/pages/html.h"
+#include "cmds/web/pages/page_table.h"
 #include "cmds/web/snapshot.h"
 
 struct page {
@@ -26,7 +26,7 @@ struct page {
 	char title[100];
 };
 
-/* One kind of page: a row of the table in pages.c. */
+/* One kind of page: a row of the table in page_table.c. */
 struct page_kind {
 	const char *segment; /* the first of its path; "": "/" */
 	const char *nav;     /* its word in the navigation; NULL: it is under `under` */
@@ -34,7 +34,7 @@ struct page_kind {
 	const char *title;
 	unsigned pause_ms; /* its script asks no sooner again; 0: as the script does */
 	bool open;         /* it shows nothing of the cluster */
-	bool alike;        /* for all to whom no job is private; HTTP_FAST (alike.h) */
+	bool alike;        /* for all to whom no job is private; HTTP_FAST (shared_page_cache.h) */
 	void (*show)(struct page *p);
 };
 
@@ -55,7 +55,7 @@ bool page_sees(const struct page *p, const struct snapshot_job *job);
 bool page_sees_owner(const struct page *p, uint32_t uid, const char *account);
 bool page_sees_usage(const struct page *p, const char *account, const char *user);
 
-/* Ask the controller as the viewer (ask.h); pages of HTTP_ASKS only. */
+/* Ask the controller as the viewer (ask_as_user.h); pages of HTTP_ASKS only. */
 int page_ask(struct page *p, const struct client_call *call, void (*again)(void *arg),
         struct error *err);
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/page.h"
-#include "cmds/web/pages/report.h"
+#include "cmds/web/pages/usage_report.h"
 #include "common/base/xalloc.h"
 #include "common/plot/plot.h"
 

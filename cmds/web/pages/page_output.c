@@ -1,4 +1,4 @@
-/* page_output.c - the end of what a job has written, for its owner (cmds/web/tail.h)
+/* page_output.c - the end of what a job has written, for its owner (cmds/web/output_tail.h)
  *
  * It is read when the page is asked for, and not again by itself: each time costs a process on the
  * job's node. What cannot be shown says why, and the command that shows it.
@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cmds/web/output_tail.h"
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/job_parts.h"
-#include "cmds/web/tail.h"
 #include "common/base/units.h"
 
 static const char *const headings[TAIL_FILES] = { "Output", "Errors" };

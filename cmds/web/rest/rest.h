@@ -9,7 +9,7 @@
  * that fits its code, and {"version":1,"cluster":...,"error":{"code":,"text":,"hint":}}.
  *
  * What the viewer may not see is left out as the controller would do it (viewer.h); what is asked of
- * the controller is asked as that user (ask.h).
+ * the controller is asked as that user (ask_as_user.h).
  */
 #ifndef CMDS_REST_H
 #define CMDS_REST_H

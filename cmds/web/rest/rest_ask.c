@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/auth/ask.h"
+#include "cmds/web/auth/ask_as_user.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
 #include "common/base/xalloc.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/rest/narrow.h"
+#include "cmds/web/rest/hide_private_runs.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"

@@ -1,9 +1,9 @@
-/* rest_output.c - /v1/job/ID/output: the end of what a job has written (cmds/web/tail.h) */
+/* rest_output.c - /v1/job/ID/output: the end of what a job has written (cmds/web/output_tail.h) */
 #include <string.h>
 
+#include "cmds/web/output_tail.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
-#include "cmds/web/tail.h"
 #include "common/base/text.h"
 #include "common/net/msgjson.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
 #include "common/base/hostlist.h"
 #include "common/base/strbuf.h"
 #include "common/base/text.h"

@@ -11,8 +11,8 @@
 
 #include "cmds/views/filter.h"
 #include "cmds/web/http.h"
+#include "cmds/web/output_tail.h"
 #include "cmds/web/snapshot.h"
-#include "cmds/web/tail.h"
 #include "common/base/error.h"
 
 #define REST_LIMIT_DEFAULT 100 /* items of an answer, unless the query says more */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/api/stream.h"
+#include "cmds/api/encrypted_stream.h"
 
 static const struct {
 	const char *name;

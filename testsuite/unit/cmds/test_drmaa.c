@@ -10,15 +10,15 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cmds/drmaa/attribute_values.h"
 #include "cmds/drmaa/drmaa.h"
-#include "cmds/drmaa/ending.h"
-#include "cmds/drmaa/fail.h"
+#include "cmds/drmaa/error_diagnosis.h"
+#include "cmds/drmaa/exit_stat.h"
+#include "cmds/drmaa/job_template.h"
 #include "cmds/drmaa/jobset.h"
 #include "cmds/drmaa/jobspec.h"
-#include "cmds/drmaa/lists.h"
-#include "cmds/drmaa/native.h"
-#include "cmds/drmaa/template.h"
-#include "cmds/drmaa/values.h"
+#include "cmds/drmaa/native_spec.h"
+#include "cmds/drmaa/string_vectors.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -17,12 +17,12 @@
 #include <event2/event.h>
 
 #include "cmds/feed/endpoints.h"
+#include "cmds/feed/file_reload.h"
 #include "cmds/feed/format.h"
 #include "cmds/feed/haproxy.h"
-#include "cmds/feed/outfile.h"
 #include "cmds/feed/output.h"
-#include "cmds/feed/refuse.h"
-#include "cmds/feed/rest.h"
+#include "cmds/feed/poll_interval.h"
+#include "cmds/feed/service_unavailable.h"
 #include "cmds/feed/splice.h"
 
 /* --- a feed ----------------------------------------------------------------------------------- */

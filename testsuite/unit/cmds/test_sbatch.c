@@ -1,4 +1,4 @@
-/* test_sbatch.c - cmds/slurm/sbatch.h: what #SBATCH lines ask for
+/* test_sbatch.c - cmds/slurm/sbatch_options.h: what #SBATCH lines ask for
  *
  *	test_sbatch --manual	prints what man/gsubmit.1 must hold
  */
@@ -12,8 +12,9 @@
 #include <cmocka.h>
 
 #include "cmds/options/tasks.h"
-#include "cmds/slurm/sbatch.h"
-#include "cmds/slurm/sbatch_args.h"
+#include "cmds/slurm/sbatch_command_line.h"
+#include "cmds/slurm/sbatch_options.h"
+#include "cmds/slurm/script_warnings.h"
 #include "cmds/slurm/slurmenv.h"
 #include "common/base/xalloc.h"
 #include "testsuite/unit/lib/asked.h"
@@ -366,7 +367,7 @@ static void test_lines_of_others(void **state)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		const char *mark = NULL;
 
-		assert_int_equal(sbatch_finds_others(rows[i].script, strlen(rows[i].script), &mark),
+		assert_int_equal(script_finds_others(rows[i].script, strlen(rows[i].script), &mark),
 		        rows[i].line);
 		if (rows[i].mark)
 			assert_string_equal(mark, rows[i].mark);
@@ -475,7 +476,7 @@ static void test_calls_of_srun(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(
-		        sbatch_finds_srun(rows[i].script, strlen(rows[i].script)), rows[i].line);
+		        script_finds_srun(rows[i].script, strlen(rows[i].script)), rows[i].line);
 }
 
 static void variables_as_sbatch_reads_them(void **state)

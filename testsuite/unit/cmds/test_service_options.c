@@ -1,4 +1,4 @@
-/* test_service_options.c - cmds/options/service.h: the options of services, and what they become */
+/* test_service_options.c - cmds/options/service_options.h: the options of services, and what they become */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

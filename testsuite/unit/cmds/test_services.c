@@ -7,13 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/services/answer.h"
 #include "cmds/services/drain.h"
 #include "cmds/services/health.h"
+#include "cmds/services/http_response.h"
 #include "cmds/services/load.h"
-#include "cmds/services/metrics.h"
 #include "cmds/services/options.h"
-#include "cmds/services/pace.h"
+#include "cmds/services/prometheus_text.h"
+#include "cmds/services/scrape_interval.h"
+#include "cmds/services/server_metrics.h"
 #include "testsuite/unit/lib/golden.h"
 
 /* --- metrics ---------------------------------------------------------------------------------- */
@@ -92,11 +93,11 @@ static void test_samples(void **state)
 
 static int load_of(const char *preset, const char *text, struct load *l, struct error *err)
 {
-	struct load_reader r;
+	struct server_metrics r;
 
-	load_begin(&r, preset);
+	server_metrics_begin(&r, preset);
 	metrics_feed(&r.metrics, text, strlen(text));
-	return load_end(&r, l, err);
+	return server_metrics_end(&r, l, err);
 }
 
 static void expect_line(const struct load *l, const char *line)
@@ -161,12 +162,12 @@ static void test_presets(void **state)
 			assert_string_equal(cases[i].line, "load unknown\n");
 		expect_line(&l, cases[i].line);
 	}
-	assert_true(load_is_preset("tgi"));
-	strcpy(all, load_presets());
+	assert_true(server_metrics_is_preset("tgi"));
+	strcpy(all, server_metrics_presets());
 	for (char *at = all, *word; (word = strsep(&at, ", ")) != NULL;)
-		assert_true(!*word || load_is_preset(word));
-	assert_false(load_is_preset("file"));
-	assert_false(load_is_preset(""));
+		assert_true(!*word || server_metrics_is_preset(word));
+	assert_false(server_metrics_is_preset("file"));
+	assert_false(server_metrics_is_preset(""));
 }
 
 /* Pages of golden/metrics: those of vLLM, SGLang and llama.cpp come from the programs, those of TGI and

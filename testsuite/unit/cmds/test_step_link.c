@@ -1,4 +1,4 @@
-/* test_step_link.c - cmds/steps/lasting.h: a link that goes on after its connection broke */
+/* test_step_link.c - cmds/steps/resumable_link.h: a link that goes on after its connection broke */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/steps/lasting.h"
+#include "cmds/steps/resumable_link.h"
 #include "common/base/wirenum.h"
 #include "common/net/steplink.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/steps/filename.h"
+#include "cmds/steps/filename_pattern.h"
 #include "cmds/steps/multiprog.h"
 #include "cmds/steps/pmi.h"
 #include "cmds/steps/taskenv.h"

@@ -1,4 +1,4 @@
-/* test_submit_options.c - cmds/options/options.h, and its values: gpus.h, sig.h, export.h */
+/* test_submit_options.c - cmds/options/options.h, and its values: gpus.h, signal_names.h, export.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "cmds/api/gpus.h"
 #include "cmds/api/spec.h"
-#include "cmds/cli/sig.h"
+#include "cmds/cli/signal_names.h"
 #include "cmds/options/export.h"
 #include "cmds/options/options.h"
 

@@ -10,7 +10,7 @@
 
 #include "cmds/options/het.h"
 #include "cmds/options/tasks.h"
-#include "cmds/slurm/sbatch.h"
+#include "cmds/slurm/sbatch_options.h"
 #include "common/base/xalloc.h"
 #include "testsuite/unit/lib/asked.h"
 

@@ -10,8 +10,8 @@
 
 #include "cmds/top/model/accounts.h"
 #include "cmds/top/model/cursor.h"
-#include "cmds/top/model/map.h"
-#include "cmds/top/model/rows.h"
+#include "cmds/top/model/filter_and_order.h"
+#include "cmds/top/model/gpu_map.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 #include "testsuite/unit/lib/top.h"

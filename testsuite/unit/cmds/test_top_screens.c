@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/top/model/map.h"
+#include "cmds/top/model/gpu_map.h"
 #include "cmds/top/screens/frame.h"
 #include "cmds/top/screens/keys.h"
 #include "common/base/strbuf.h"

@@ -1,4 +1,4 @@
-/* test_depend.c - what jobs wait for of others, as text; and moments as text (cmds/cli/when.h) */
+/* test_depend.c - what jobs wait for of others, as text; and moments as text (cmds/cli/parse_time.h) */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/cli/when.h"
+#include "cmds/cli/parse_time.h"
 #include "common/base/strbuf.h"
 #include "common/job/depend.h"
 

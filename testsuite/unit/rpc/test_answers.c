@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "cmds/api/whole.h"
+#include "cmds/api/reassemble.h"
 #include "common/base/xalloc.h"
 #include "common/net/frame.h"
 #include "common/net/msg.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cmds/web/auth/sessions.h"
-#include "cmds/web/auth/viewers.h"
+#include "cmds/web/auth/viewer_cache.h"
 
 #define SESSION_S 3600
 #define ANA       1000

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
+#include "cmds/web/metrics/counters.h"
 #include "cmds/web/metrics/metrics.h"
-#include "cmds/web/metrics/sums.h"
-#include "cmds/web/totals.h"
+#include "cmds/web/metrics/snapshot_counts.h"
 #include "testsuite/unit/lib/golden.h"
 #include "testsuite/unit/web/web_fixture.h"
 
@@ -170,12 +170,12 @@ static struct messages *make_stats(void)
 	return stats;
 }
 
-static struct totals *make_totals(struct snapshot_texts *texts)
+static struct counters *make_counters(struct snapshot_texts *texts)
 {
-	struct totals *t = totals_new(texts);
+	struct counters *t = counters_new(texts);
 	struct snapshot_job *job = fixture_job(texts, &jobs[4]);
 
-	totals_job(t, NULL, job);
+	counters_job(t, NULL, job);
 	snapshot_job_free(job);
 	return t;
 }
@@ -188,7 +188,7 @@ static char *write_page(const struct metrics_page *page, const struct snapshot *
 		.open = 3,
 		.streams = 1,
 		.answers = { 0, 0, 40, 0, 3, 0 } };
-	struct sums *sums = metric_sums_new(snap);
+	struct snapshot_counts *sums = snapshot_counts_new(snap);
 	struct metrics_input in = { .snap = snap,
 		.http = &figures,
 		.sums = sums,
@@ -200,7 +200,7 @@ static char *write_page(const struct metrics_page *page, const struct snapshot *
 	struct strbuf text = { 0 };
 
 	metrics_write(page, &in, &text);
-	metric_sums_free(sums);
+	snapshot_counts_free(sums);
 	return strbuf_take(&text);
 }
 
@@ -241,7 +241,7 @@ static void golden_pages(void **state)
 		                            [LIST_SHARES] = make_shares(),
 		                            [LIST_SERVICES] = make_services(),
 		                            [LIST_STATS] = make_stats() },
-		.totals = make_totals(texts) };
+		.counters = make_counters(texts) };
 	struct snapshot *snap;
 
 	(void)state;
@@ -299,7 +299,7 @@ static void many_users(void **state)
 	char(*users)[16] = xcalloc(SUMS_USERS_MAX + 50, sizeof(*users));
 	struct snapshot_draft d = { 0 };
 	struct snapshot *snap;
-	struct sums *sums;
+	struct snapshot_counts *sums;
 
 	(void)state;
 	for (int i = 0; i < SUMS_USERS_MAX + 50; i++) {
@@ -310,11 +310,11 @@ static void many_users(void **state)
 	}
 	fixture_publish(s, texts, &d, many, SUMS_USERS_MAX + 50);
 	snap = snapshot_get(s);
-	sums = metric_sums_new(snap);
+	sums = snapshot_counts_new(snap);
 	assert_int_equal(sums->by_user.n, SUMS_USERS_MAX + 1);
 	assert_non_null(job_groups_find(&sums->by_user, "u530"));
 	assert_true(job_groups_find(&sums->by_user, "(other)")->n[JOBS_ALL] > 49);
-	metric_sums_free(sums);
+	snapshot_counts_free(sums);
 	snapshot_put(snap);
 	snapshots_free(s);
 	snapshot_texts_free(texts);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmds/web/pages/pages.h"
+#include "cmds/web/pages/page_table.h"
 #include "cmds/web/share_history.h"
 #include "made_cluster.h"
 

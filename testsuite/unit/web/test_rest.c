@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "cmds/web/http_impl.h"
-#include "cmds/web/pages/changes.h"
+#include "cmds/web/pages/change_events.h"
 #include "cmds/web/rest/events.h"
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cmds/web/totals.h"
+#include "cmds/web/metrics/counters.h"
 #include "common/net/msgjson.h"
 #include "testsuite/unit/web/web_fixture.h"
 
@@ -427,7 +427,7 @@ static void texts_are_bounded(void **state)
 static void starts_and_ends(void **state)
 {
 	struct fixture *f = *state;
-	struct totals *t = totals_new(f->texts);
+	struct counters *t = counters_new(f->texts);
 	struct snapshot_job *waits = fixture_job(f->texts,
 	        &(struct job_like){ .id = 1, .eligible_time = 1000000, .wait_target_s = 60 });
 	struct snapshot_job *runs = fixture_job(f->texts, &(struct job_like){ .id = 1,
@@ -442,30 +442,30 @@ static void starts_and_ends(void **state)
 	                                                          .start_time = 101000000,
 	                                                          .end_time = 102000000,
 	                                                          .wait_target_s = 60 });
-	struct totals *copy;
+	struct counters *copy;
 
-	totals_job(t, NULL, waits);
+	counters_job(t, NULL, waits);
 	assert_int_equal(t->n_waits, 0);
-	totals_job(t, waits, runs);
-	totals_job(t, runs, runs);
+	counters_job(t, waits, runs);
+	counters_job(t, runs, runs);
 	assert_int_equal(t->n_waits, 1);
 	assert_int_equal(t->waits[0].count, 1);
 	assert_true(t->waits[0].sum > 99.9 && t->waits[0].sum < 100.1);
 	assert_int_equal(t->waits[0].buckets[4], 1); /* 60 to 300 s */
 	assert_int_equal(t->in_target.n, 1);
 	assert_string_equal(t->in_target.v[0].b, "no");
-	copy = totals_copy(t);
-	totals_job(t, runs, ends);
-	totals_job(t, ends, ends);
+	copy = counters_copy(t);
+	counters_job(t, runs, ends);
+	counters_job(t, ends, ends);
 	assert_int_equal(t->ended.n, 1);
 	assert_true(t->ended.v[0].n > 0.5 && t->ended.v[0].n < 1.5);
 	assert_int_equal(copy->ended.n, 0);
-	totals_job(t, NULL, ends); /* started and ended between two snapshots */
+	counters_job(t, NULL, ends); /* started and ended between two snapshots */
 	assert_int_equal(t->waits[0].count, 2);
-	totals_job(t, runs, waits);
+	counters_job(t, runs, waits);
 	assert_int_equal(t->requeued.n, 1);
-	totals_free(copy);
-	totals_free(t);
+	counters_free(copy);
+	counters_free(t);
 	snapshot_job_free(waits);
 	snapshot_job_free(runs);
 	snapshot_job_free(ends);

@@ -1,0 +1,48 @@
+/* controller_queries.h - what gactivate asks: where a service answers; and waking it
+ *
+ * Both block, so they are done by threads (common/net/worker.h), each on a connection of its own, and
+ * at most one of each kind is under way. What fails is said once, and asked again by the caller.
+ */
+#ifndef CMDS_FEED_CONTROLLER_QUERIES_H
+#define CMDS_FEED_CONTROLLER_QUERIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "common/base/error.h"
+
+struct event_base;
+struct asker;
+
+struct asker_address {
+	struct sockaddr_storage to;
+	socklen_t len;
+};
+
+enum asker_state {
+	ASKER_UNKNOWN, /* the controller has no such service */
+	ASKER_STANDS,
+	ASKER_STOPPED, /* it is being stopped, and will start no replica any more */
+};
+
+struct asker_ops {
+	/* The replicas of a service that serve, once for each service and answer. */
+	void (*found)(void *arg, size_t service, enum asker_state state,
+	        const struct asker_address *v, size_t n);
+	void *arg;
+};
+
+/* Borrows the names, n of them; a service's number is its place there. NULL with `err`. */
+struct asker *asker_new(struct event_base *base, char *const *names, size_t n,
+        const struct asker_ops *ops, struct error *err);
+void asker_free(struct asker *a); /* NULL is fine */
+
+/* Ask for all services, unless an answer is still awaited. */
+void asker_look(struct asker *a);
+
+/* Tell the controller that so many requests wait for the service; 0: none does any more. The last
+ * word for each service counts. */
+void asker_wake(struct asker *a, size_t service, uint32_t held);
+
+#endif

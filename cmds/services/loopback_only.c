@@ -1,0 +1,48 @@
+/* loopback_only.c - see loopback_only.h */
+#include "cmds/services/loopback_only.h"
+
+#include <stdlib.h>
+
+#include "cmds/services/fetch.h"
+#include "cmds/services/owner_messages.h"
+#include "common/base/xalloc.h"
+
+struct reach {
+	struct target target;
+	struct fetch *fetch;
+};
+
+static void on_answer(void *arg, const struct fetch_end *end)
+{
+	(void)arg;
+	if (end->err)
+		say("warning: the server answers at 127.0.0.1 only; clients on other hosts cannot "
+		    "reach it (%s). Most servers have an option for that: --host 0.0.0.0",
+		        end->err->text);
+}
+
+struct reach *reach_new(struct loop *loop, struct target *target, int64_t timeout_ms)
+{
+	struct fetch_request request = { .timeout_ms = timeout_ms, .done = on_answer };
+	struct reach *r = xcalloc(1, sizeof(*r));
+
+	if (!target_other(target, &r->target, loop_now_ms())) {
+		free(r);
+		return NULL;
+	}
+	r->fetch = fetch_new(loop, &r->target);
+	request.arg = r;
+	fetch_start(r->fetch, &request);
+	return r;
+}
+
+int64_t reach_wake_ms(const struct reach *r)
+{
+	return r ? fetch_wake_ms(r->fetch) : INT64_MAX;
+}
+
+void reach_tick(struct reach *r, int64_t now_ms)
+{
+	if (r)
+		fetch_tick(r->fetch, now_ms);
+}

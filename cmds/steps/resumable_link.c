@@ -1,0 +1,265 @@
+/* resumable_link.c - see resumable_link.h */
+#include "cmds/steps/resumable_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/wirenum.h"
+#include "common/base/xalloc.h"
+#include "common/net/steplink.h"
+
+#define HEAD_LEN 7
+#define ACK_STEP (64 * 1024)
+
+struct bytes {
+	uint8_t *p;
+	size_t at, n, size;
+};
+
+struct lasting {
+	uint64_t session;
+	bool greeted;       /* the other side's STEP_RESUME has come */
+	bool connected;     /* there is a connection */
+	bool bye, over;     /* STEP_BYE is to be said; it has come */
+	struct bytes kept;  /* from the first byte that the other side has not */
+	uint64_t kept_from; /* which that is */
+	size_t cut;         /* of `kept`: so much are whole frames */
+	size_t moved;       /* of `kept`: so much is in `out`, of this connection */
+	struct bytes out;   /* for the connection */
+	struct bytes in;    /* from it: a piece of a frame */
+	struct bytes arrived;
+	uint64_t received, acked;
+};
+
+static void append(struct bytes *b, const void *data, size_t len)
+{
+	if (!len)
+		return;
+	if (b->at && b->n + len > b->size) {
+		memmove(b->p, b->p + b->at, b->n - b->at);
+		b->n -= b->at;
+		b->at = 0;
+	}
+	if (b->n + len > b->size) {
+		b->size = b->size * 2 > b->n + len ? b->size * 2 : b->n + len;
+		b->p = xrealloc(b->p, b->size, 1);
+	}
+	memcpy(b->p + b->n, data, len);
+	b->n += len;
+}
+
+static void drop(struct bytes *b, size_t len)
+{
+	b->at += len;
+	if (b->at == b->n)
+		b->at = b->n = 0;
+}
+
+static size_t left(const struct bytes *b)
+{
+	return b->n - b->at;
+}
+
+struct lasting *lasting_new(uint64_t session)
+{
+	struct lasting *l = xcalloc(1, sizeof(*l));
+
+	l->session = session;
+	return l;
+}
+
+void lasting_free(struct lasting *l)
+{
+	if (!l)
+		return;
+	free(l->kept.p);
+	free(l->out.p);
+	free(l->in.p);
+	free(l->arrived.p);
+	free(l);
+}
+
+uint64_t lasting_session(const struct lasting *l)
+{
+	return l->session;
+}
+
+int lasting_peek(const uint8_t *bytes, size_t len, uint64_t *session)
+{
+	if (len >= 3 && bytes[2] != STEP_RESUME)
+		return -1;
+	if (len < HEAD_LEN + 8)
+		return 0;
+	*session = get_u64(bytes + HEAD_LEN);
+	return 1;
+}
+
+/* --- to the connection --------------------------------------------------------------------------
+ */
+
+static void put_frame(struct lasting *l, unsigned kind, const uint8_t *data, size_t len)
+{
+	uint8_t head[HEAD_LEN];
+
+	put_u16(head, (uint16_t)(HEAD_LEN - 2 + len));
+	head[2] = (uint8_t)kind;
+	put_u32(head + 3, STEP_NONE);
+	append(&l->out, head, sizeof(head));
+	append(&l->out, data, len);
+}
+
+void lasting_connect(struct lasting *l)
+{
+	uint8_t b[16];
+
+	lasting_break(l);
+	l->connected = true;
+	put_u64(b, l->session);
+	put_u64(b + 8, l->received);
+	l->acked = l->received;
+	put_frame(l, STEP_RESUME, b, sizeof(b));
+}
+
+void lasting_bye(struct lasting *l)
+{
+	l->bye = true;
+}
+
+bool lasting_is_over(const struct lasting *l)
+{
+	return l->over;
+}
+
+void lasting_break(struct lasting *l)
+{
+	l->connected = l->greeted = false;
+	l->moved = 0;
+	drop(&l->out, left(&l->out));
+	drop(&l->in, left(&l->in));
+}
+
+bool lasting_is_connected(const struct lasting *l)
+{
+	return l->greeted;
+}
+
+size_t lasting_kept(const struct lasting *l)
+{
+	return left(&l->kept);
+}
+
+/* So much of `kept` is whole frames. */
+static void find_cut(struct lasting *l)
+{
+	const uint8_t *p = l->kept.p + l->kept.at;
+
+	while (left(&l->kept) - l->cut >= 2) {
+		size_t n = 2 + (size_t)get_u16(p + l->cut);
+
+		if (left(&l->kept) - l->cut < n)
+			break;
+		l->cut += n;
+	}
+}
+
+void lasting_put(struct lasting *l, const void *bytes, size_t len)
+{
+	append(&l->kept, bytes, len);
+	find_cut(l);
+}
+
+const uint8_t *lasting_pending(struct lasting *l, size_t *len)
+{
+	uint8_t b[8];
+
+	if (l->greeted && l->moved < l->cut && left(&l->out) < ACK_STEP) {
+		append(&l->out, l->kept.p + l->kept.at + l->moved, l->cut - l->moved);
+		l->moved = l->cut;
+	}
+	if (l->greeted && l->received - l->acked >= ACK_STEP) {
+		put_u64(b, l->received);
+		l->acked = l->received;
+		put_frame(l, STEP_ACK, b, sizeof(b));
+	}
+	if (l->greeted && l->bye && l->moved == l->cut) {
+		l->bye = false;
+		put_frame(l, STEP_BYE, NULL, 0);
+	}
+	*len = left(&l->out);
+	return l->out.p + l->out.at;
+}
+
+void lasting_sent(struct lasting *l, size_t len)
+{
+	drop(&l->out, len);
+}
+
+/* --- from the connection ------------------------------------------------------------------------
+ */
+
+static int take_received(struct lasting *l, uint64_t received, struct error *err)
+{
+	if (received < l->kept_from || received - l->kept_from > l->cut)
+		return error_set(err, ERR_PROTOCOL, "the other side does not go on where it was");
+	received -= l->kept_from;
+	l->kept_from += received;
+	l->cut -= (size_t)received;
+	l->moved = l->moved > received ? l->moved - (size_t)received : 0;
+	drop(&l->kept, (size_t)received);
+	return 0;
+}
+
+static int take_resume(struct lasting *l, const uint8_t *data, size_t len, struct error *err)
+{
+	if (l->greeted || len != 16 || get_u64(data) != l->session)
+		return error_set(err, ERR_PROTOCOL, "another link's greeting");
+	l->greeted = true;
+	return take_received(l, get_u64(data + 8), err);
+}
+
+static int take_frame(struct lasting *l, const uint8_t *frame, size_t n, struct error *err)
+{
+	unsigned kind = frame[2];
+
+	if (kind == STEP_RESUME)
+		return take_resume(l, frame + HEAD_LEN, n - HEAD_LEN, err);
+	if (!l->greeted)
+		return error_set(err, ERR_PROTOCOL, "no greeting");
+	if (kind == STEP_BYE) {
+		l->over = true;
+		return 0;
+	}
+	if (kind == STEP_ACK && n == HEAD_LEN + 8)
+		return take_received(l, get_u64(frame + HEAD_LEN), err);
+	append(&l->arrived, frame, n);
+	l->received += n;
+	return 0;
+}
+
+int lasting_feed(struct lasting *l, const void *bytes, size_t len, struct error *err)
+{
+	append(&l->in, bytes, len);
+	while (left(&l->in) >= HEAD_LEN) {
+		size_t n = 2 + (size_t)get_u16(l->in.p + l->in.at);
+
+		if (n < HEAD_LEN || n > HEAD_LEN + STEPLINK_DATA_MAX)
+			return error_set(err, ERR_PROTOCOL, "a frame of %zu bytes", n);
+		if (left(&l->in) < n)
+			break;
+		if (take_frame(l, l->in.p + l->in.at, n, err) < 0)
+			return -1;
+		drop(&l->in, n);
+	}
+	return 0;
+}
+
+const uint8_t *lasting_arrived(const struct lasting *l, size_t *len)
+{
+	*len = left(&l->arrived);
+	return l->arrived.p + l->arrived.at;
+}
+
+void lasting_taken(struct lasting *l, size_t len)
+{
+	drop(&l->arrived, len);
+}
