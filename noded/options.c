@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/command_line.h"
 #include "common/base/hostlist.h"
-#include "common/base/tool.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/contain.h"

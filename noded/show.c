@@ -9,7 +9,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/units.h"
-#include "common/gpu/neartable.h"
+#include "common/gpu/topology_table.h"
 #include "common/net/msgjson.h"
 
 static void cuda_version(const struct gpus *g, char *text, size_t size)

@@ -26,8 +26,8 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
-#include "common/net/mcred.h"
 #include "common/net/msg.h"
+#include "common/net/munge.h"
 
 #define SIGNEDJOB_TAG         "gpusched-job-1"
 #define SIGNEDJOB_TAG_LEN     14 /* no NUL */

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/progress.h"
-#include "common/base/tool.h"
 #include "common/base/units.h"
-#include "ctld/gsim/rerun.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/compare.h"
 #include "ctld/gsim/options.h"
 #include "ctld/gsim/plots.h"
 #include "ctld/gsim/report.h"
+#include "ctld/gsim/rerun.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
 #define BAD_SHOWN    20 /* broken rows */

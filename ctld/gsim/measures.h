@@ -20,10 +20,10 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/job/run.h"
-#include "ctld/gsim/lending.h"
 #include "ctld/gsim/history/names.h"
+#include "ctld/gsim/lending.h"
 #include "ctld/gsim/results.h"
 #include "ctld/gsim/samples.h"
 #include "ctld/gsim/timeline.h"

@@ -11,7 +11,7 @@
 #include "common/base/label.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/job/depend.h"
 #include "common/job/mail_types.h"
 #include "common/job/requeue_on.h"

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/gpu/amount.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
+#include "common/gpu/gpus_by_type.h"
 #include "common/gpusched.pb-c.h"
 
 #define GPUS_MAX         256 /* entries */

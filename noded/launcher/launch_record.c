@@ -16,7 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
-#include "common/job/pattern.h"
+#include "common/job/filename_pattern.h"
 #include "noded/confine/containment.h"
 #include "noded/confine/mps_pool.h"
 #include "noded/confine/rules.h"

@@ -22,7 +22,7 @@
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
 #include "common/job/run.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
 #include "noded/confine/containment.h"
 #include "noded/confine/mps_pool.h"

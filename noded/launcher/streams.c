@@ -23,7 +23,7 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "common/net/hello.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
 #include "noded/record/fdpass.h"
 #include "noded/record/record.h"

@@ -20,7 +20,7 @@
 
 #include "common/base/error.h"
 #include "common/conf/conf.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/session.h"
 
 #define NET_BACKOFF_MIN_MS 100

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "common/base/error.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
 
 #define LOOKUP_CREDS_MAX        1024

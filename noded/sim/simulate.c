@@ -16,7 +16,7 @@
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
 #include "noded/net/node.h"
 #include "noded/sim/sim_launcher.h"

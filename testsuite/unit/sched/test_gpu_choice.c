@@ -1,4 +1,4 @@
-/* test_gpu_choice.c - common/gpu/near.h and ctld/core/place/gpu_choice.h: which GPUs are taken for
+/* test_gpu_choice.c - common/gpu/gpu_topology.h and ctld/core/place/gpu_choice.h: which GPUs are taken for
  * one job
  *
  * Machines as they are sold, with what is free on them and what is to be taken; and random ones, on

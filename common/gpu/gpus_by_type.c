@@ -1,5 +1,5 @@
-/* amount.c - see amount.h */
-#include "common/gpu/amount.h"
+/* gpus_by_type.c - see gpus_by_type.h */
+#include "common/gpu/gpus_by_type.h"
 
 #include <ctype.h>
 #include <stdio.h>

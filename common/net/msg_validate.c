@@ -1,5 +1,5 @@
-/* msgscan.c - see msgscan.h; the wire format: protobuf.dev/programming-guides/encoding */
-#include "common/net/msgscan.h"
+/* msg_validate.c - see msg_validate.h; the wire format: protobuf.dev/programming-guides/encoding */
+#include "common/net/msg_validate.h"
 
 #include <stdint.h>
 

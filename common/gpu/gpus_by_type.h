@@ -1,10 +1,10 @@
-/* amount.h - numbers of GPUs by type, in the one shape that all of gpusched has for them
+/* gpus_by_type.h - numbers of GPUs by type, in the one shape that all of gpusched has for them
  *
  * "h100:2,l40s:1"; "any:4" or "4" is four of any type. Alternatives ("h100:2|l40s:4") are the
  * caller's to cut apart at the '|'.
  */
-#ifndef COMMON_AMOUNT_H
-#define COMMON_AMOUNT_H
+#ifndef COMMON_GPUS_BY_TYPE_H
+#define COMMON_GPUS_BY_TYPE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* near.c - see near.h */
-#include "common/gpu/near.h"
+/* gpu_topology.c - see gpu_topology.h */
+#include "common/gpu/gpu_topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>

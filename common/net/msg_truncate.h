@@ -1,4 +1,4 @@
-/* msgfit.h - messages that are not larger than they may be
+/* msg_truncate.h - messages that are not larger than they may be
  *
  * What users see has texts and lists of any length: the tasks of an array, the nodes of a gang, the
  * runs of a job. A frame is bounded (msg.h). So a message is cut, or told in several pieces.
@@ -11,8 +11,8 @@
  * In pieces (msg_split): the texts and lists of the message itself go on in the next piece, and
  * msg_join() puts them together again. What its members have is cut.
  */
-#ifndef COMMON_MSGFIT_H
-#define COMMON_MSGFIT_H
+#ifndef COMMON_MSG_TRUNCATE_H
+#define COMMON_MSG_TRUNCATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

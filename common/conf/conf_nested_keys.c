@@ -1,4 +1,4 @@
-/* conf_groups.c - keys whose value is a group, or a list of groups; see conf_schema.h */
+/* conf_nested_keys.c - keys whose value is a group, or a list of groups; see conf_schema.h */
 #include "common/conf/conf_schema.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* conf_near.c - how close a node's GPUs are said to be: one thing of each two; see conf_check.h */
+/* conf_gpu_topology.c - how close a node's GPUs are said to be: one thing of each two; see conf_check.h */
 #include "common/conf/conf_check.h"
 
 #include <stdlib.h>
 
 #include "common/base/xalloc.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 
 /* Both say something of the same: of a level a GPU is in one group, two GPUs have one number of
  * NVLinks. The GPU; -1: no. */

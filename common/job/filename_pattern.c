@@ -1,5 +1,5 @@
-/* pattern.c - see pattern.h */
-#include "common/job/pattern.h"
+/* filename_pattern.c - see filename_pattern.h */
+#include "common/job/filename_pattern.h"
 
 #include <ctype.h>
 #include <inttypes.h>

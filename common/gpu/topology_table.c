@@ -1,10 +1,10 @@
-/* neartable.c - see neartable.h */
-#include "common/gpu/neartable.h"
+/* topology_table.c - see topology_table.h */
+#include "common/gpu/topology_table.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 
 #define WIDTH 6 /* of a column: "GPU63" and a blank */
 

@@ -1,4 +1,4 @@
-/* pattern.h - file names of a job's input and output, as sbatch(1) has them
+/* filename_pattern.h - file names of a job's input and output, as sbatch(1) has them
  *
  *   %j %J job id    %A the array's job id    %a the task's id    %x the job's name
  *   %u login name    %N %n node: its name, its number in the job    %s step (batch)    %t rank %% %
@@ -17,8 +17,8 @@
  *
  * Pure.
  */
-#ifndef COMMON_PATTERN_H
-#define COMMON_PATTERN_H
+#ifndef COMMON_FILENAME_PATTERN_H
+#define COMMON_FILENAME_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* msgfit.c - see msgfit.h */
-#include "common/net/msgfit.h"
+/* msg_truncate.c - see msg_truncate.h */
+#include "common/net/msg_truncate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/net/msg.h"
 #include "common/net/msgfield.h"
 
-#define FIELDS_MAX 128 /* of a message; msgscan.c */
+#define FIELDS_MAX 128 /* of a message; msg_validate.c */
 #define BORDER     64  /* a text is cut behind a comma, if one is so near */
 
 typedef ProtobufCFieldDescriptor field_t;

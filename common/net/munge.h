@@ -1,4 +1,4 @@
-/* mcred.h - munge credentials: all of munge that gpusched uses
+/* munge.h - munge credentials: all of munge that gpusched uses
  *
  * A credential proves which user made it (uid and gid, as the munge daemon of that host saw them)
  * and when, and only one uid can read its payload. Encoding forces AES-256: a payload may contain
@@ -15,8 +15,8 @@
  *   ERR_MUNGE_REPLAY  decoded before on this host
  *   ERR_AUTH          not a credential, or one that only another uid may decode
  */
-#ifndef COMMON_MCRED_H
-#define COMMON_MCRED_H
+#ifndef COMMON_MUNGE_H
+#define COMMON_MUNGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* conf_topology.c - switches: leaves with nodes, and those that join them; see conf_check.h */
+/* conf_switches.c - switches: leaves with nodes, and those that join them; see conf_check.h */
 #include "common/conf/conf_check.h"
 
 #include <stdlib.h>

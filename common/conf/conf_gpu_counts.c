@@ -1,4 +1,4 @@
-/* conf_gpus.c - the types of values that count GPUs: of a node, in a quota or limit, over time */
+/* conf_gpu_counts.c - the types of values that count GPUs: of a node, in a quota or limit, over time */
 #include "common/conf/conf_schema.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 
 #define GPU_HOURS_MAX 1000000000
 #define NO_GPUS       "none" /* whatever the node has */

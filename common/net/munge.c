@@ -1,5 +1,5 @@
-/* mcred.c - see mcred.h */
-#include "common/net/mcred.h"
+/* munge.c - see munge.h */
+#include "common/net/munge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* tool.c - see tool.h */
-#include "common/base/tool.h"
+/* command_line.c - see command_line.h */
+#include "common/base/command_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>

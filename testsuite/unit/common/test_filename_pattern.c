@@ -1,4 +1,4 @@
-/* test_pattern.c - common/job/pattern.h */
+/* test_filename_pattern.c - common/job/filename_pattern.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/job/pattern.h"
+#include "common/job/filename_pattern.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,4 +1,4 @@
-/* near.h - how close two GPUs of a host are to each other
+/* gpu_topology.h - how close two GPUs of a host are to each other
  *
  * One number, the larger the closer: NVLinks count first, the more the better, then what PCIe has
  * between the two. Only comparing it makes sense. Agents find it out (noded/gpu/pcie.h), the
@@ -9,8 +9,8 @@
  * which *group* it is in at each level, and two are as close as the closest level at which theirs
  * is the same. A group is called by the lowest number in it.
  */
-#ifndef COMMON_NEAR_H
-#define COMMON_NEAR_H
+#ifndef COMMON_GPU_TOPOLOGY_H
+#define COMMON_GPU_TOPOLOGY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_amount.c - common/gpu/amount.h, common/base/strbuf.h and common/base/xalloc.h */
+/* test_gpus_by_type.c - common/gpu/gpus_by_type.h, common/base/strbuf.h and common/base/xalloc.h */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

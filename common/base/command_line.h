@@ -1,10 +1,10 @@
-/* tool.h - programs with a command line: their options as a table, and how one of them fails
+/* command_line.h - programs with a command line: their options as a table, and how one of them fails
  *
  * Commands add much to that (cmds/cli/cmd.h); gsim and gdemand need no more; gnoded has the table and
  * reads it itself.
  */
-#ifndef COMMON_BASE_TOOL_H
-#define COMMON_BASE_TOOL_H
+#ifndef COMMON_COMMAND_LINE_H
+#define COMMON_COMMAND_LINE_H
 
 #include <argp.h>
 #include <stdbool.h>

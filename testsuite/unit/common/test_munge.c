@@ -1,4 +1,4 @@
-/* test_mcred.c - the real munge: a daemon of our own, with its own key, socket and folder
+/* test_munge.c - the real munge: a daemon of our own, with its own key, socket and folder
  *
  * Skipped, and says so, where munged is not installed.
  */
@@ -25,7 +25,7 @@
 #include <sodium.h>
 
 #include "common/net/hello.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "testsuite/unit/lib/lacks.h"
 
 #define MUNGED    "/usr/sbin/munged"
@@ -78,7 +78,7 @@ static void daemon_new(struct daemon *d)
 {
 	char key[96];
 
-	snprintf(d->dir, sizeof(d->dir), "/tmp/test_mcred.XXXXXX");
+	snprintf(d->dir, sizeof(d->dir), "/tmp/test_munge.XXXXXX");
 	assert_non_null(mkdtemp(d->dir));
 	assert_int_equal(chmod(d->dir, 0755), 0);
 	snprintf(key, sizeof(key), "%s/key", d->dir);
