@@ -1,4 +1,5 @@
-/* command_line.h - programs with a command line: their options as a table, and how one of them fails
+/* command_line.h - programs with a command line: their options as a table, and how one of them
+ * fails
  *
  * Commands add much to that (cmds/cli/cmd.h); gsim and gdemand need no more; gnoded has the table and
  * reads it itself.

@@ -1,4 +1,5 @@
-/* conf_gpu_counts.c - the types of values that count GPUs: of a node, in a quota or limit, over time */
+/* conf_gpu_counts.c - the types of values that count GPUs: of a node, in a quota or limit, over
+ * time */
 #include "common/conf/conf_schema.h"
 
 #include <inttypes.h>

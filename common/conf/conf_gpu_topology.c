@@ -1,4 +1,5 @@
-/* conf_gpu_topology.c - how close a node's GPUs are said to be: one thing of each two; see conf_check.h */
+/* conf_gpu_topology.c - how close a node's GPUs are said to be: one thing of each two; see
+ * conf_check.h */
 #include "common/conf/conf_check.h"
 
 #include <stdlib.h>

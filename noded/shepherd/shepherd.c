@@ -4,12 +4,12 @@
  *
  * The launcher starts it, with the locked launch record as descriptor 3 and the bound order socket
  * as 4; it outlives launcher and agent. It holds no secret, has no network and reads no file of a
- * user except as rundir.h allows. run_deadline.c decides when a run is to end; this file carries it
- * out:
+ * user except as rundir.h allows. time_limit_and_grace.c decides when a run is to end; this file
+ * carries it out:
  *
  *
  *   start    subreaper, descriptors; the rest of it is in shepherd_launch.c
- *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
+ *   watch    orders, the first process, the leaf, the acknowledgement, checkpoints, the clock
  *   suspend  while it runs: all of it stopped, its time limit with it, until it may go on or must
  *            end
  *   finish   nothing is left; `exit` record by write and rename (its content: shepherd_report.c),
@@ -42,21 +42,21 @@
 #include "common/base/failpoint.h"
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/cgroup_limits.h"
-#include "noded/contain/contain.h"
-#include "noded/exec/child.h"
-#include "noded/exec/program_run.h"
-#include "noded/record/ctl.h"
+#include "noded/contain/process_tracking.h"
+#include "noded/exec/job_process.h"
+#include "noded/exec/prolog_epilog.h"
+#include "noded/record/checker_facts.h"
 #include "noded/record/inherit.h"
-#include "noded/record/journal.h"
+#include "noded/record/order_socket.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/interrupt.h"
+#include "noded/shepherd/checkpoint_and_progress.h"
+#include "noded/shepherd/fork_server.h"
+#include "noded/shepherd/interrupt_file.h"
 #include "noded/shepherd/mps_daemon.h"
-#include "noded/shepherd/notes.h"
-#include "noded/shepherd/program_main.h"
-#include "noded/shepherd/run_deadline.h"
 #include "noded/shepherd/shepherd_impl.h"
-#include "noded/shepherd/template_server.h"
+#include "noded/shepherd/site_program_tasks.h"
+#include "noded/shepherd/time_limit_and_grace.h"
 #include "noded/stream/ghold.h"
 
 #define KILL_FIRST    ((usec_t)5000)   /* delay of the next check after KILL, */
@@ -601,9 +601,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
 	if (argc > 2 && strcmp(argv[argc - 1], SHEPHERD_AGAIN) == 0)
-		return program_main_again(argv[1]);
+		return site_program_task_again(argv[1]);
 	if (argc > 2 && strcmp(argv[1], SHEPHERD_CHECK) == 0)
-		return program_main_check(argc - 2, argv + 2);
+		return site_program_task_check(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], SHEPHERD_MPS) == 0)
 		return mps_daemon_main();
 	if (argc == 3 && strcmp(argv[1], SHEPHERD_TEMPLATE) == 0)

@@ -1,5 +1,5 @@
-/* test_gpu_choice.c - common/gpu/gpu_topology.h and ctld/core/place/gpu_choice.h: which GPUs are taken for
- * one job
+/* test_gpu_choice.c - common/gpu/gpu_topology.h and ctld/core/place/gpu_choice.h: which GPUs are
+ * taken for one job
  *
  * Machines as they are sold, with what is free on them and what is to be taken; and random ones, on
  * which the choice is compared with every other. Whole cores: test_gpu_choice_core.c.
