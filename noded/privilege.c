@@ -64,7 +64,7 @@ static int become(const struct passwd *pw, struct error *err)
 	}
 	to.groups = groups;
 	to.n_groups = (size_t)n;
-	rc = become_user(&become_user_system_calls, &to, err);
+	rc = become_user_for_good(&become_user_system_calls, &to, err);
 	free(groups);
 	return rc;
 }
@@ -83,7 +83,7 @@ static int become_nobody_else(struct error *err)
 		        "there is no user " PRIVILEGE_USER ", and each number from %d to %d is a "
 		        "user's or a group's: make that user, or name another (--user=NAME)",
 		        PRIVILEGE_FIRST, PRIVILEGE_LAST);
-	if (become_user(&become_user_system_calls, &to, err) < 0)
+	if (become_user_for_good(&become_user_system_calls, &to, err) < 0)
 		return error_wrap(err, "as uid %u (--user=NAME names another)", (unsigned)to.uid);
 	log_warning("there is no user " PRIVILEGE_USER ": the network half is uid %u; make that "
 	            "user (systemd-sysusers, or useradd --system), or name another (--user=NAME)",

@@ -178,7 +178,7 @@ int become_user_prove(
 	return prove_ids(calls, to, err);
 }
 
-int become_user(
+int become_user_for_good(
         const struct become_user_calls *calls, const struct become_user_to *to, struct error *err)
 {
 	gid_t *groups = xcalloc(to->n_groups + 1, sizeof(*groups));

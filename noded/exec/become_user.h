@@ -48,7 +48,7 @@ struct become_user_calls {
 extern const struct become_user_calls become_user_system_calls;
 
 /* 0, or -1 with ERR_LAUNCH. root (uid 0) keeps its capabilities, and the bounding set. */
-int become_user(
+int become_user_for_good(
         const struct become_user_calls *calls, const struct become_user_to *to, struct error *err);
 
 /* For an agent that is not root: is this process exactly that user already? The bounding set is

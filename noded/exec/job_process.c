@@ -135,7 +135,7 @@ static void become_owner(const struct child *c)
 		.uid = l->report->uid, .gid = l->gid, .groups = l->groups, .n_groups = l->n_groups
 	};
 	struct error err;
-	int r = l->switch_user ? become_user(&become_user_system_calls, &to, &err)
+	int r = l->switch_user ? become_user_for_good(&become_user_system_calls, &to, &err)
 	                       : become_user_prove(&become_user_system_calls, &to, &err);
 
 	if (r < 0)

@@ -81,7 +81,7 @@ static _Noreturn void run_as_user(const struct mps *m, const char *option)
 		xasprintf("CUDA_VISIBLE_DEVICES=%s", o->gpu_uuid), NULL };
 
 	if (child_reset() < 0 ||
-	        (o->switch_user ? become_user(&become_user_system_calls, &to, NULL)
+	        (o->switch_user ? become_user_for_good(&become_user_system_calls, &to, NULL)
 	                        : become_user_prove(&become_user_system_calls, &to, NULL)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || chdir(m->dir) < 0)
 		_exit(126);

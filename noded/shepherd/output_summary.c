@@ -246,7 +246,7 @@ static _Noreturn void write_as_owner(const Gpusched__LaunchRecord *l, const char
 	/* If it hangs it must not be taken for the shepherd, whose lock is among these. */
 	syscall(SYS_close_range, 3U, ~0U, 0U);
 	if ((place.kinds && private_enter(&place, &what) < 0) ||
-	        (l->switch_user ? become_user(&become_user_system_calls, &to, NULL)
+	        (l->switch_user ? become_user_for_good(&become_user_system_calls, &to, NULL)
 	                        : become_user_prove(&become_user_system_calls, &to, NULL)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || chdir(cwd) < 0)
 		_exit(1);

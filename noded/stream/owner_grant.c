@@ -38,7 +38,7 @@ int handoff_become_owner(const Gpusched__OutputRecord *r, unsigned keep_below)
 	struct error err;
 
 	syscall(SYS_close_range, keep_below, ~0U, 0);
-	if ((r->switch_user ? become_user(&become_user_system_calls, &to, &err)
+	if ((r->switch_user ? become_user_for_good(&become_user_system_calls, &to, &err)
 	                    : become_user_prove(&become_user_system_calls, &to, &err)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;

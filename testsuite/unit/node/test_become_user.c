@@ -204,7 +204,7 @@ static void all_ids_change(void **state)
 
 	(void)state;
 	become_root();
-	assert_int_equal(become_user(&fake, &ana, &err), 0);
+	assert_int_equal(become_user_for_good(&fake, &ana, &err), 0);
 	assert_true(p.ru == 1000 && p.eu == 1000 && p.su == 1000);
 	assert_true(p.rg == 1000 && p.eg == 1000 && p.sg == 1000);
 	assert_int_equal(p.n_groups, 3);
@@ -220,7 +220,7 @@ static void no_call_may_fail(void **state)
 
 	(void)state;
 	become_root();
-	assert_int_equal(become_user(&fake, &ana, &err), 0);
+	assert_int_equal(become_user_for_good(&fake, &ana, &err), 0);
 	n = p.calls;
 	assert_int_equal(n, 15);
 	for (int i = 1; i <= n; i++) {
@@ -228,7 +228,7 @@ static void no_call_may_fail(void **state)
 
 		become_root();
 		p.fail_at = i;
-		assert_int_equal(become_user(&fake, &ana, &err), may ? 0 : -1);
+		assert_int_equal(become_user_for_good(&fake, &ana, &err), may ? 0 : -1);
 		if (!may)
 			assert_int_equal(err.code, ERR_LAUNCH);
 	}
@@ -247,12 +247,12 @@ static void no_call_may_lie(void **state)
 			continue;
 		become_root();
 		p.lie_at = i;
-		assert_int_equal(become_user(&fake, &ana, &err), -1);
+		assert_int_equal(become_user_for_good(&fake, &ana, &err), -1);
 	}
 	for (int i = 12; i <= 13; i++) {
 		become_root();
 		p.lie_at = i;
-		assert_int_equal(become_user(&fake, &ana, &err), -1);
+		assert_int_equal(become_user_for_good(&fake, &ana, &err), -1);
 	}
 }
 
@@ -263,7 +263,7 @@ static void proof_alone(void **state)
 	(void)state;
 	become_root();
 	assert_int_equal(become_user_prove(&fake, &ana, &err), -1);
-	assert_int_equal(become_user(&fake, &ana, &err), 0);
+	assert_int_equal(become_user_for_good(&fake, &ana, &err), 0);
 	assert_int_equal(become_user_prove(&fake, &ana, &err), 0);
 	p.fsu = 0;
 	assert_int_equal(become_user_prove(&fake, &ana, &err), -1);
@@ -279,7 +279,7 @@ static void root_stays_root(void **state)
 
 	(void)state;
 	become_root();
-	assert_int_equal(become_user(&fake, &root, NULL), 0);
+	assert_int_equal(become_user_for_good(&fake, &root, NULL), 0);
 	assert_true(p.caps != 0 && p.bounding);
 }
 
