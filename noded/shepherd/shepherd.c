@@ -7,11 +7,9 @@
  * user except as rundir.h allows. time_limit_and_grace.c decides when a run is to end; this file
  * carries it out:
  *
- *
  *   start    subreaper, descriptors; the rest of it is in shepherd_launch.c
  *   watch    orders, the first process, the leaf, the acknowledgement, checkpoints, the clock
- *   suspend  while it runs: all of it stopped, its time limit with it, until it may go on or must
- *            end
+ *   suspend  while it runs, until it may go on or must end (suspend_run.c)
  *   finish   nothing is left; `exit` record by write and rename (its content: shepherd_report.c),
  *            news, RUN_DIR and leaf removed
  *
@@ -66,10 +64,6 @@
 #define RETRY_NEWS    ((usec_t)50000)
 #define SIGNAL_LAST   64
 #define NOTES_AT_ONCE 8
-/* until processes that do not stop at once are checked again */
-#define HOLD_RETRY ((usec_t)20000)
-/* the same for stopped processes, which a user may continue */
-#define HOLD_AGAIN ((usec_t)1000000)
 
 void shepherd_notify(struct shepherd *s)
 {
@@ -405,43 +399,6 @@ static void kill_all(struct shepherd *s, usec_t now)
 	s->kill_next = now + s->kill_pause;
 }
 
-static void hold(struct shepherd *s, usec_t now)
-{
-	bool all;
-
-	if (s->held && now < s->hold_next)
-		return;
-	s->holding = true;
-	all = contain_suspend(s->leaf);
-	s->hold_next = now + (all ? HOLD_AGAIN : HOLD_RETRY);
-	if (!all || s->held)
-		return;
-	s->held = now;
-	deadline_pause(&s->ending, now);
-	shepherd_tell_notes(s, now);
-}
-
-static void release(struct shepherd *s, usec_t now)
-{
-	contain_resume(s->leaf);
-	s->holding = false;
-	if (!s->held)
-		return;
-	s->held_us += now - s->held;
-	s->held = 0;
-	deadline_resume(&s->ending, now);
-	shepherd_tell_notes(s, now);
-}
-
-/* A run that is to end must be able to react, so it is not kept suspended. */
-static void hold_or_release(struct shepherd *s, usec_t now)
-{
-	if (s->hold && s->ending.phase == DEADLINE_RUNNING)
-		hold(s, now);
-	else if (s->holding)
-		release(s, now);
-}
-
 /* A replica's server answers what is in flight first: gprobe ends the script when that is done. To
  * give back memory is the script's affair. */
 static void signal_end(struct shepherd *s)
@@ -476,7 +433,7 @@ static void act(struct shepherd *s)
 		contain_warn(s->leaf, s->ending.signal);
 	if (todo & DEADLINE_SIGNAL)
 		signal_end(s);
-	hold_or_release(s, now);
+	shepherd_suspend_or_resume(s, now);
 	if ((todo & DEADLINE_KILL) || (s->ending.phase == DEADLINE_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);

@@ -1,8 +1,9 @@
-/* shepherd_impl.h - the inside of gshepherd, for its six files
+/* shepherd_impl.h - the inside of gshepherd, for its seven files
  *
  *	shepherd.c              from the start of a run to its end
  *	shepherd_launch.c       until its program is executed
  *	shepherd_orders.c       the orders it gets meanwhile
+ *	suspend_run.c           stopped for a while, and its time limit with it
  *	unkillable_processes.c  killed processes that do not end
  *	end_cause.c             why it ended
  *	shepherd_report.c       its exit record, with what it used
@@ -106,6 +107,10 @@ void shepherd_leave_alone(struct shepherd *s, usec_t now);
 /* Read and obey the launcher's orders. */
 void shepherd_obey(struct shepherd *s);
 void shepherd_signal(struct shepherd *s, const Gpusched__SignalRun *order);
+
+/* Stop all of the run if it is to be suspended, again and again for what was started meanwhile; let
+ * it go on if it no longer is, or is to end. */
+void shepherd_suspend_or_resume(struct shepherd *s, usec_t now);
 
 /* Write the notes record: what the program reports, and what the run was asked for. */
 void shepherd_tell_notes(struct shepherd *s, usec_t now);
