@@ -1,7 +1,7 @@
 /* main.c - gnoded: the agent of one node, wired together
  *
  *	gnoded (supervise.c)        starts both again when one dies
- *	 +- gnoded (gnoded.c)       network half: no privilege
+ *	 +- gnoded (network_half.c)       network half: no privilege
  *	     +- gnoded (launcher.c) launcher half: no network
  *	gshepherd ...               one for each run; outlives all of these
  */
@@ -25,15 +25,15 @@
 #include "common/base/pidfile.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf.h"
-#include "noded/contain/private.h"
-#include "noded/gnoded.h"
-#include "noded/gpu/helper.h"
-#include "noded/gpu/probe.h"
-#include "noded/inventory.h"
+#include "noded/contain/private_mounts.h"
+#include "noded/cpus_and_memory.h"
+#include "noded/gpu/driver_process.h"
+#include "noded/gpu/probe_watchdog.h"
 #include "noded/launcher/launcher.h"
+#include "noded/network_half.h"
 #include "noded/options.h"
 #include "noded/privilege.h"
-#include "noded/show.h"
+#include "noded/show_inventory.h"
 #include "noded/sim/simulate.h"
 #include "noded/stream/stream_access.h"
 #include "noded/supervise.h"

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/command_line.h"
 #include "common/base/hostlist.h"
-#include "common/base/tool.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "noded/contain/contain.h"
-#include "noded/contain/private.h"
-#include "noded/contain/words.h"
-#include "noded/exec/child.h"
-#include "noded/gpu/probe.h"
+#include "noded/contain/comma_lists.h"
+#include "noded/contain/private_mounts.h"
+#include "noded/contain/process_tracking.h"
+#include "noded/exec/job_process.h"
+#include "noded/gpu/probe_watchdog.h"
 #include "noded/privilege.h"
-#include "noded/usage/spool.h"
+#include "noded/usage/spool_usage.h"
 
 const char *argp_program_version = "gnoded (" PACKAGE_NAME ") " PACKAGE_VERSION;
 
@@ -140,7 +140,7 @@ static CMD_SETTER(take_rlimit)
 static CMD_SETTER(take_containment)
 {
 	struct options *o = field;
-	const char *unknown = contain_words_lack(value, CONTAIN_WORDS);
+	const char *unknown = comma_list_lacks(value, CONTAIN_WORDS);
 
 	if (unknown)
 		return error_set(err, ERR_USAGE, "no '%s'; there are " CONTAIN_WORDS, unknown);

@@ -16,7 +16,7 @@
 
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "noded/exec/drop.h"
+#include "noded/exec/become_user.h"
 
 #define GROUPS_MAX 65536
 
@@ -37,7 +37,7 @@ static int drop_capabilities(struct error *err)
 	struct __user_cap_data_struct data[2] = { { 0 } };
 	uint64_t left = 0;
 
-	if (drop_system_calls.clear_bounding() < 0)
+	if (become_user_system_calls.clear_bounding() < 0)
 		return failed(err, "bounding set");
 	if (prctl(PR_SET_SECUREBITS, SECURE_ALL, 0, 0, 0) < 0)
 		return failed(err, "securebits");
@@ -47,7 +47,7 @@ static int drop_capabilities(struct error *err)
 		return failed(err, "ambient set");
 	if (syscall(SYS_capset, &head, data) < 0)
 		return failed(err, "capset");
-	if (drop_system_calls.get_caps(&left) < 0 || left)
+	if (become_user_system_calls.get_caps(&left) < 0 || left)
 		return error_set(err, ERR_SYSTEM, "cannot drop privileges: capabilities are left");
 	return 0;
 }
@@ -56,7 +56,7 @@ static int become(const struct passwd *pw, struct error *err)
 {
 	gid_t *groups = xcalloc(GROUPS_MAX, sizeof(*groups));
 	int n = GROUPS_MAX, rc;
-	struct drop_to to = { .uid = pw->pw_uid, .gid = pw->pw_gid };
+	struct become_user_to to = { .uid = pw->pw_uid, .gid = pw->pw_gid };
 
 	if (getgrouplist(pw->pw_name, pw->pw_gid, groups, &n) < 0) {
 		free(groups);
@@ -64,7 +64,7 @@ static int become(const struct passwd *pw, struct error *err)
 	}
 	to.groups = groups;
 	to.n_groups = (size_t)n;
-	rc = drop_privileges(&drop_system_calls, &to, err);
+	rc = become_user_for_good(&become_user_system_calls, &to, err);
 	free(groups);
 	return rc;
 }
@@ -72,7 +72,7 @@ static int become(const struct passwd *pw, struct error *err)
 /* Take a uid and gid that no user and no group has. */
 static int become_nobody_else(struct error *err)
 {
-	struct drop_to to = { 0 };
+	struct become_user_to to = { 0 };
 
 	for (uid_t id = PRIVILEGE_LAST; id >= PRIVILEGE_FIRST && !to.uid; id--) {
 		if (!getpwuid(id) && !getgrgid(id))
@@ -83,7 +83,7 @@ static int become_nobody_else(struct error *err)
 		        "there is no user " PRIVILEGE_USER ", and each number from %d to %d is a "
 		        "user's or a group's: make that user, or name another (--user=NAME)",
 		        PRIVILEGE_FIRST, PRIVILEGE_LAST);
-	if (drop_privileges(&drop_system_calls, &to, err) < 0)
+	if (become_user_for_good(&become_user_system_calls, &to, err) < 0)
 		return error_wrap(err, "as uid %u (--user=NAME names another)", (unsigned)to.uid);
 	log_warning("there is no user " PRIVILEGE_USER ": the network half is uid %u; make that "
 	            "user (systemd-sysusers, or useradd --system), or name another (--user=NAME)",

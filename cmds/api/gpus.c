@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 
 #define TEXT_MAX 256 /* bytes of one alternative: far more than a type and a count need */
 

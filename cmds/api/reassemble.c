@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "common/net/msg.h"
+#include "common/net/msg_truncate.h"
 #include "common/net/msgfield.h"
-#include "common/net/msgfit.h"
 
 static bool flag(const ProtobufCMessage *chunk, const char *name)
 {

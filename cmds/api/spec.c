@@ -16,7 +16,7 @@
 #include "cmds/api/gpus.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/job/depend.h"
 
 #define TOKEN_PREFIX         "gpusched-token-1" /* so that a token hashes to nothing else */

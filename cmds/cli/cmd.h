@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 #include "cmds/api/client.h"
+#include "common/base/command_line.h"
 #include "common/base/error.h"
-#include "common/base/tool.h"
 
 struct view_kind;
 

@@ -8,7 +8,7 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "common/net/msgfit.h"
+#include "common/net/msg_truncate.h"
 
 /* "7", "3-9,12", "[3-9,12]" of `len` bytes. */
 static int add_some(

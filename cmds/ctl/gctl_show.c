@@ -14,7 +14,7 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/neartable.h"
+#include "common/gpu/topology_table.h"
 
 /* One more object: as a record of its own, or in the JSON list. */
 static void show_object(

@@ -30,7 +30,7 @@
 #include "cmds/options/service_options.h"
 #include "common/base/error.h"
 #include "common/base/label.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 
 #define OPTIONS_ENV_PREFIX    "GSUBMIT_"
 #define OPTIONS_TEXT_MAX      255 /* bytes of a name, a label's key or value, a token */

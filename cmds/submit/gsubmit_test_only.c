@@ -7,7 +7,7 @@
 #include "cmds/submit/gsubmit.h"
 #include "cmds/views/whyview.h"
 #include "common/base/clock.h"
-#include "common/base/numbers.h"
+#include "common/base/number_list.h"
 #include "common/base/units.h"
 
 /* What is made of the answer to --test-only. */

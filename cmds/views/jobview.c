@@ -12,7 +12,7 @@
 #include <strings.h>
 
 #include "cmds/api/gpus.h"
-#include "common/base/numbers.h"
+#include "common/base/number_list.h"
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/job/reason.h"

@@ -175,7 +175,7 @@ struct conf_program {
 };
 
 /* What a node's agent is told to keep to: it adds its own options, and what is weaker does not
- * count (noded/confine/rules.h). Not given: nothing is said. */
+ * count (noded/confine/effective_limits.h). Not given: nothing is said. */
 struct conf_agent {
 	struct conf_texts containment;   /* CONTAIN_WORDS that nothing is started without */
 	struct conf_texts private_kinds; /* PRIVATE_WORDS */

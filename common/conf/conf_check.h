@@ -4,9 +4,9 @@
  *     conf_accounts.c  the tree of accounts; lists of accounts, with all below them
  *     conf_quota.c     guarantees against parents, limits and hardware; minimum against maximum
  *     conf_qos.c       which QOS preempts which
- *     conf_topology.c  switches
+ *     conf_switches.c  switches
  *     conf_mig.c       MIG layouts against one another and against what a GPU can be cut into
- *     conf_near.c      how close a node's GPUs are to each other
+ *     conf_gpu_topology.c  how close a node's GPUs are to each other
  *     conf_names.c     looking names up, and reporting unknown ones
  *
  * All of them run after every key was read, even if some were wrong: a field that could not be

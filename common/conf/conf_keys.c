@@ -6,10 +6,10 @@
 
 #include "common/base/hostlist.h"
 #include "common/conf/nodewords.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/gpu/gpufault.h"
+#include "common/gpu/gpus_by_type.h"
 #include "common/gpu/gpuset.h"
-#include "common/gpu/near.h"
 #include "common/job/rlimit.h"
 #include "common/net/msg.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 
 /* How many of `type` there are in the list; 0: it is not there. */
 static uint64_t amount_of(const struct conf_gpu_amounts *amounts, uint16_t type)

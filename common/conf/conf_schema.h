@@ -155,7 +155,7 @@ void conf_groups_make(const struct conf_key *key, void *base, size_t n);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* How one type of value is handled; rows in conf_value.c, conf_gpus.c and conf_groups.c. */
+/* How one type of value is handled; rows in conf_value.c, conf_gpu_counts.c and conf_nested_keys.c. */
 struct conf_value_type {
 	const char *name;
 	bool quoted; /* does the file have it in quotes? */
@@ -170,7 +170,7 @@ struct conf_value_type {
 	void (*set_none)(const struct conf_key *key, void *base);
 };
 extern const struct conf_value_type conf_gpus_type, conf_amounts_type, conf_gpu_hours_type;
-/* conf_groups.c: with what is not as it is with other types */
+/* conf_nested_keys.c: with what is not as it is with other types */
 extern const struct conf_value_type conf_group_type, conf_groups_type;
 void conf_group_default(const struct conf_key *key, const struct conf *conf, void *base);
 bool conf_group_same(const struct conf_key *key, const void *a, const struct conf *conf_a,

@@ -1,6 +1,6 @@
 /* conf_value.c - the types of values: reading, printing, copying; see conf_schema.h
  *
- * Those that count GPUs are in conf_gpus.c, groups of keys in conf_groups.c.
+ * Those that count GPUs are in conf_gpu_counts.c, groups of keys in conf_nested_keys.c.
  */
 #include "common/conf/conf_schema.h"
 

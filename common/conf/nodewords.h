@@ -1,14 +1,15 @@
 /* nodewords.h - words of gpusched.conf and of gnoded's options for how a node holds its runs
  *
- * The configuration says them for nodes, an agent's command line for its own; noded/contain/contain.h and
- * noded/contain/private.h say what each means.
+ * The configuration says them for nodes, an agent's command line for its own;
+ * noded/contain/process_tracking.h and noded/contain/private_mounts.h say what each means.
  */
 #ifndef COMMON_NODEWORDS_H
 #define COMMON_NODEWORDS_H
 
 #define PRIVATE_WORDS "tmp, shm, ipc, proc"
 
-/* The site's programs around runs (noded/exec/program.h). Numbers of RunProgram: only added to. */
+/* The site's programs around runs (noded/exec/site_program_allowed.h). Numbers of RunProgram: only
+ * added to. */
 enum program_kind {
 	PROGRAM_PROLOG,
 	PROGRAM_TASK_PROLOG,

@@ -1,7 +1,7 @@
 /* gpufault.h - what can be wrong with a GPU, and what is done about it
  *
  * An agent reports what it has seen of a GPU: an Xid of the driver, or the result of a check
- * (noded/gpu/discover.h). The controller decides by one table, in gpufault.c, and by what
+ * (noded/gpu/nvml_discovery.h). The controller decides by one table, in gpufault.c, and by what
  * gpusched.conf has for the node instead (`health_events`):
  *
  *	word            what it is                               action  back

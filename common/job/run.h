@@ -2,8 +2,8 @@
  *
  * The words that the controller's core and the agent's core share: time, the name of a run, how it
  * ended, what a node says of it. Plain values; the strings are borrowed, never NULL, "" for none.
- * The numbers of the enums are those of gpusched.proto (noded/net/convert.c compares them when it is
- * compiled).
+ * The numbers of the enums are those of gpusched.proto (noded/net/convert_messages.c compares them
+ * when it is compiled).
  */
 #ifndef COMMON_RUN_H
 #define COMMON_RUN_H
@@ -66,7 +66,7 @@ enum end_cause {
 	END_DRAIN,
 	END_PEER,    /* another run of its attempt ended badly */
 	END_RECLAIM, /* preempted: its GPUs are guaranteed to another account, or what it had
-	              * borrowed of one to another job (noded/usage/burst.h) */
+	              * borrowed of one to another job (noded/usage/borrowed_gpu_memory.h) */
 	END_DEADLINE,
 	END_GPU_MEMORY, /* it used more memory of a GPU than it may */
 	END_IDLE,       /* it left its GPUs idle for longer than idle_gpu allows */
@@ -93,7 +93,7 @@ enum run_report_state { REPORT_STARTING = 1, REPORT_RUNNING, REPORT_ENDED, REPOR
 /* What a run has used on its node, and uses now: the message RunUsed. What is not known is 0. */
 struct run_used {
 	uint64_t cpu_time_us;
-	uint64_t cpu_wait_us;             /* it wanted a CPU and got none (meter.h) */
+	uint64_t cpu_wait_us;             /* it wanted a CPU and got none (cpu_memory_io.h) */
 	uint64_t mem_now_mb, mem_peak_mb; /* host memory of all its processes */
 	uint64_t read_bytes, written_bytes;
 	/* GPU-time, summed over its GPUs: known, busy (an integral), under RUN_USED_IDLE_PCT */
@@ -103,7 +103,7 @@ struct run_used {
 	uint64_t energy_mj;
 	uint32_t gpu_now_pct; /* mean of its GPUs; known if gpu_seen_us */
 	/* Not started yet: it waits for memory of a GPU that this job has borrowed. Else: that job
-	 * needs what it has borrowed itself (noded/usage/burst.h). 0: neither. Never durable. */
+	 * needs what it has borrowed itself (borrowed_gpu_memory.h). 0: neither. Never durable. */
 	uint64_t burst_job;
 	usec_t burst_time; /* wall: then the borrower is ended */
 };

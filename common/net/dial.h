@@ -19,8 +19,8 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/net/frame.h"
-#include "common/net/mcred.h"
 #include "common/net/msg.h"
+#include "common/net/munge.h"
 
 struct dial;
 

@@ -52,7 +52,7 @@
 #include <sys/types.h>
 
 #include "common/base/error.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/noise.h"
 
 #define HELLO_TAG         "gpusched-hello-1" /* 16 bytes, no NUL */

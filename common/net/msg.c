@@ -6,7 +6,7 @@
 
 #include "common/base/bisect.h"
 #include "common/base/xalloc.h"
-#include "common/net/msgscan.h"
+#include "common/net/msg_validate.h"
 
 #define U MSG_BY_USER
 #define A MSG_BY_AGENT

@@ -6,7 +6,7 @@
  *
  * Decoding foreign bytes (msg_unpack) has two steps. First the bytes are checked against the
  * descriptors without allocating: the wire format must be well formed and used up exactly, strings
- * must be plain text (text.h), repeated fields must be within their limits (msgscan.h). Then
+ * must be plain text (text.h), repeated fields must be within their limits (msg_validate.h). Then
  * protobuf-c decodes into a capped arena. Enum fields with a value that the enum does not have
  * read as 0 ("none") afterwards, so that handlers can use them as indices. Fields that this
  * version does not know are kept aside (n_unknown_fields) unless MSG_STRICT asks to refuse them.
@@ -24,7 +24,7 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
-#include "common/net/msgscan.h"
+#include "common/net/msg_validate.h"
 
 #define MSG_BODY_MAX      (64 * 1024)   /* bytes of a body, unless the row says more */
 #define MSG_BODY_MAX_MANY (1024 * 1024) /* answers with many entries */

@@ -42,8 +42,8 @@
 #include "common/base/error.h"
 #include "common/net/frame.h"
 #include "common/net/hello.h"
-#include "common/net/mcred.h"
 #include "common/net/msg.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
 
 struct event_base;

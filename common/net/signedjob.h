@@ -26,8 +26,8 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
-#include "common/net/mcred.h"
 #include "common/net/msg.h"
+#include "common/net/munge.h"
 
 #define SIGNEDJOB_TAG         "gpusched-job-1"
 #define SIGNEDJOB_TAG_LEN     14 /* no NUL */
@@ -106,7 +106,7 @@ int signedjob_script_check(const void *script, size_t len, uint64_t max, struct 
 /* Can such a job have this run: a task of its array, or task 0 of a job that is none, and an
  * attempt from 1 to SIGNEDJOB_ATTEMPT_LAST? -1 with ERR_SIGNATURE. Attempts whose order was lost
  * do not count, so the number says nothing about max_attempts: the launcher counts the starts
- * (noded/runs/sigcount.h). */
+ * (noded/runs/signature_uses.h). */
 int signedjob_run_check(
         const Gpusched__SignedSpec *spec, uint32_t task, uint32_t attempt, struct error *err);
 

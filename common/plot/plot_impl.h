@@ -33,7 +33,7 @@ void plot_rule(
         struct strbuf *out, const char *class_name, double x1, double y1, double x2, double y2);
 void plot_marker(struct strbuf *out, size_t look, double x, double y); /* of a path's d="" */
 
-/* --- path.c: points, thinned out to the least and greatest of each column of pixels ---------- */
+/* --- thin_points.c: points, thinned out to the least and greatest of each column of pixels --- */
 
 struct plot_point {
 	double x, y; /* pixels; x NAN: a gap */

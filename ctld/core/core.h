@@ -21,7 +21,7 @@
 #ifndef CTLD_CORE_CORE_H
 #define CTLD_CORE_CORE_H
 
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/request/gpu_share.h"
@@ -329,7 +329,7 @@ bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struc
  * not known, or there are not two. */
 near_t core_gpus_apart(const struct core *core, uint32_t node, uint64_t gpus);
 
-/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/gpu/near.h); "": not
+/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/gpu/gpu_topology.h); "": not
  * known. */
 #define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
 void core_gpu_near(

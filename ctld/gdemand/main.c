@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/command_line.h"
 #include "common/base/progress.h"
-#include "common/base/tool.h"
 #include "ctld/gdemand/charts.h"
 #include "ctld/gdemand/demand.h"
 #include "ctld/gdemand/options.h"

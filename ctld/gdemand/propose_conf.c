@@ -9,7 +9,7 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 
 #define RECLAIM_S   30 /* the grace by default: what was lent comes back after it */
 #define MEMBERS_MAX 32

@@ -10,7 +10,7 @@
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 #include "ctld/gsim/history/csv.h"
 
 #define ADDED "added-" /* what new nodes are called: added-1, added-2 */

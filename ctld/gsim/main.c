@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/progress.h"
-#include "common/base/tool.h"
 #include "common/base/units.h"
 #include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/cluster.h"

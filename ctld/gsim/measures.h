@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/job/run.h"
 #include "ctld/gsim/memory_bursts.h"
 #include "ctld/gsim/history/name_numbers.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/tool.h"
+#include "common/base/command_line.h"
 #include "common/base/units.h"
 
 #include "config.h"

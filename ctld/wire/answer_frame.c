@@ -6,7 +6,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/frame.h"
 #include "common/net/msg.h"
-#include "common/net/msgfit.h"
+#include "common/net/msg_truncate.h"
 
 #define ARENA_CAP ((size_t)1 << 40) /* as large as it takes */
 

@@ -1,7 +1,7 @@
 /* answer_frame.h - every answer as a frame that can be sent
  *
  * Listings are sent in parts that fit (answer_parts.h), and other answers are small. An item that
- * is too large even so is cut here (common/net/msgfit.h), with a note of the cut where the message
+ * is too large even so is cut here (common/net/msg_truncate.h), with a note of the cut where the message
  * has a field for that, so that no state of the cluster and no row of the past prevents an answer.
  * If it cannot be cut, only that one answer becomes an error; the session goes on.
  *

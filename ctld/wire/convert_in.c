@@ -11,7 +11,7 @@
 #include "common/base/label.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/job/depend.h"
 #include "common/job/mail_types.h"
 #include "common/job/requeue_on.h"
@@ -492,7 +492,7 @@ int wire_report(const Gpusched__RunReport *m, struct run_report *out, struct err
 	return 0;
 }
 
-/* Bounds of samples, as of noded/gpu/sample.h. */
+/* Bounds of samples, as of noded/gpu/nvml_usage.h. */
 #define SAMPLE_TEMP_MAX  1000
 #define SAMPLE_POWER_MAX 10000000
 #define SAMPLE_CLOCK_MAX 100000

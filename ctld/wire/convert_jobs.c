@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/filename_pattern.h"
 #include "common/job/mail_types.h"
-#include "common/job/pattern.h"
 #include "common/job/runused.h"
 #include "ctld/wire/convert_text.h"
 

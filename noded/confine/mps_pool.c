@@ -30,14 +30,14 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "noded/confine/containment.h"
-#include "noded/contain/contain.h"
+#include "noded/confine/containment_active.h"
 #include "noded/contain/devfilter.h"
+#include "noded/contain/process_tracking.h"
 #include "noded/record/inherit.h"
+#include "noded/runs/launcher_dirs.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/lookup.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_state.h"
+#include "noded/runs/user_lookup.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/shepherd_task.h"
 #include "noded/runs/spawn.h"
@@ -264,7 +264,7 @@ static void stop_daemon(struct mps_daemon *d)
 	fill_order(d, &o, dir, leaf);
 	o.stop = true;
 	o.timeout_ms = STOP_MS;
-	o.gid = fstatat(l->places->mps_dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_gid
+	o.gid = fstatat(l->dirs->mps_dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_gid
 	                                                                            : d->uid;
 	order = spawn_grant(&o.base, &err);
 	d->state = DAEMON_STOPPING;
@@ -310,7 +310,7 @@ void mps_pool_run_over(struct launcher *l)
 
 char *mps_pool_dir(const struct launcher *l, uint32_t uid, uint32_t gpu)
 {
-	return xasprintf("%s/%" PRIu32 ".%" PRIu32, l->places->mps_path, uid, gpu);
+	return xasprintf("%s/%" PRIu32 ".%" PRIu32, l->dirs->mps_path, uid, gpu);
 }
 
 /* Make the order to start it. -1 with ERR_LAUNCH. */
@@ -371,12 +371,12 @@ bool mps_pool_is_leaf(const struct launcher *l, const char *name)
 	size_t n = strlen(MPS_POOL_LEAF);
 
 	return strncmp(name, MPS_POOL_LEAF, n) == 0 && name[n] &&
-	       faccessat(l->places->mps_dir, name + n, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	       faccessat(l->dirs->mps_dir, name + n, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void find_old(struct mps_pool *m)
 {
-	int fd = openat(m->l->places->mps_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(m->l->dirs->mps_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	uint32_t uid, gpu;

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 #include "common/base/error.h"
-#include "noded/runs/waiters.h"
+#include "noded/runs/waiting_starts.h"
 
 struct device;
 struct launcher;
-struct lookup_user;
+struct node_user;
 struct mps_pool;
 
 /* Find the daemons that an earlier launcher has started. */
@@ -24,7 +24,7 @@ void mps_pool_free(struct mps_pool *m); /* NULL is fine; daemons that it has sta
 
 /* All borrowed. */
 struct mps_pool_wish {
-	const struct lookup_user *user;
+	const struct node_user *user;
 	uint32_t gpu; /* its index on the node */
 	const char *gpu_uuid;
 	const struct device *devices; /* that the daemon may open */

@@ -12,7 +12,7 @@
 
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
-#include "noded/contain/words.h"
+#include "noded/contain/comma_lists.h"
 #include "noded/record/record.h"
 
 #define CPU_WEIGHT_MAX 10000  /* cgroup v2 */
@@ -68,7 +68,7 @@ static bool passes_on(const char *dir, const char *name)
 	}
 	free(path);
 	words[strcspn(words, "\n")] = '\0';
-	return contain_words_have(words, name);
+	return comma_list_has(words, name);
 }
 
 /* Each cgroup from the mount down to `path` must pass the controller on to those below it. Cgroups
@@ -134,7 +134,7 @@ static char *find_v1(const char *below, enum limit_kind kind)
  * some. */
 static bool worth_v1(enum limit_kind kind, const char *demanded)
 {
-	return kind == LIMIT_MEMORY || contain_words_have(demanded, kinds[kind].name);
+	return kind == LIMIT_MEMORY || comma_list_has(demanded, kinds[kind].name);
 }
 
 struct cgroup_limits_root *cgroup_limits_root_new(

@@ -30,8 +30,8 @@ struct cgroup_limits_root;
 
 /* Below `v2`, the root of the leaves at PATH below the mount `mount`, or in v1's hierarchies at the
  * same PATH. Makes the directories. Each limit is tested, not guessed. `demanded`: words of a site
- * (contain.h); of v1 only memory is used unless the words name others. A root that is NULL has no
- * limits. */
+ * (process_tracking.h); of v1 only memory is used unless the words name others. A root that is NULL
+ * has no limits. */
 struct cgroup_limits_root *cgroup_limits_root_new(
         const char *mount, const char *v2, const char *demanded);
 /* Look again, with more demanded; limits that are already there stay. */

@@ -4,8 +4,8 @@
  * id together with its start time from the kernel (clock ticks since boot, proc(5) stat field 22),
  * and signals (signals.h) go through a pidfd(2) that is opened first and checked afterwards.
  *
- * The processes of a run are those in its cgroup (contain.h) or, where there is no cgroup, the
- * descendants of its shepherd, which as a subreaper (prctl(2)) inherits every process that
+ * The processes of a run are those in its cgroup (process_tracking.h) or, where there is no cgroup,
+ * the descendants of its shepherd, which as a subreaper (prctl(2)) inherits every process that
  * daemonizes.
  */
 #ifndef NODED_PROCS_H

@@ -1,8 +1,8 @@
 /* agent_impl.h - the inside of the agent's core, for its own files
  *
- *   agent.c         events, orders, effects
- *   agent_reports.c what the controller is told of runs, and told again
- *   agent_check.c   invariants and the hash
+ *   agent.c          events, orders, effects
+ *   agent_reports.c  what the controller is told of runs, and told again
+ *   invariants.c     invariants and the hash
  */
 #ifndef NODED_CORE_AGENT_IMPL_H
 #define NODED_CORE_AGENT_IMPL_H

@@ -1,7 +1,8 @@
 /* gpus.h - what is known of a node's GPUs, as plain data
  *
- * A process fills it that may hang or crash in the driver's library (probe.h), so everything here
- * has a fixed size and no pointers, and gpus_settle() validates it before it is used.
+ * A process fills it that may hang or crash in the driver's library (probe_watchdog.h), so
+ * everything here has a fixed size and no pointers, and gpus_settle() validates it before it is
+ * used.
  *
  * An entry is one physical GPU, or one MIG instance, listed after its GPU. A *slot* can be given to
  * a run: a whole GPU that is not in MIG mode, or a MIG instance, which has a type of its own. An
@@ -13,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/gpu/amount.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
+#include "common/gpu/gpus_by_type.h"
 #include "common/gpusched.pb-c.h"
 
 #define GPUS_MAX         256 /* entries */

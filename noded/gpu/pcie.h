@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 
 #define PCIE_WAY 256 /* a dozen bridges */
 

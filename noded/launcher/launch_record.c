@@ -1,6 +1,6 @@
 /* launch_record.c - see launch_record.h
  *
- * The record borrows from the order, the owner's signed job and the rules. What has to be made for
+ * The record borrows from the order, the owner's signed job and the limits. What has to be made for
  * it is in its parts, which live until it is written.
  */
 #include "config.h"
@@ -16,26 +16,26 @@
 #include "common/base/error.h"
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
-#include "common/job/pattern.h"
-#include "noded/confine/containment.h"
+#include "common/job/filename_pattern.h"
+#include "noded/confine/containment_active.h"
+#include "noded/confine/effective_limits.h"
 #include "noded/confine/mps_pool.h"
-#include "noded/confine/rules.h"
 #include "noded/contain/cgroup_limits.h"
-#include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/device_grants.h"
-#include "noded/contain/private.h"
+#include "noded/contain/private_mounts.h"
+#include "noded/contain/process_tracking.h"
 #include "noded/job/jobenv.h"
 #include "noded/record/inherit.h"
 #include "noded/record/rundir.h"
+#include "noded/runs/launcher_dirs.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/lookup.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/service_ports.h"
 #include "noded/runs/spawn.h"
+#include "noded/runs/user_lookup.h"
 #include "noded/watch/gpu_inventory.h"
 
 #define PATH_BYTES  4096
@@ -158,7 +158,7 @@ static Gpusched__RunReport *make_report(const struct launch *s, struct launch_pa
 	r.owner = &owner;
 	r.run = o->run;
 	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
-	r.incarnation = s->l->places->incarnation;
+	r.incarnation = s->l->dirs->incarnation;
 	r.epoch = o->epoch;
 	r.n_gpus = o->n_gpus;
 	r.gpus = o->gpus;
@@ -206,12 +206,12 @@ static void add_programs(const struct launcher *l, struct launch_parts *p)
 	for (int k = 0; k < PROGRAM_RUN_KINDS; k++) {
 		Gpusched__RunProgram *m = &p->programs[p->n_programs];
 
-		if (!l->rules->programs[k].path)
+		if (!l->limits->programs[k].path)
 			continue;
 		gpusched__run_program__init(m);
 		m->kind = (uint32_t)k;
-		m->timeout_ms = l->rules->programs[k].timeout_ms;
-		set_bytes(&m->path, l->rules->programs[k].path);
+		m->timeout_ms = l->limits->programs[k].timeout_ms;
+		set_bytes(&m->path, l->limits->programs[k].path);
 		p->program_list[p->n_programs++] = m;
 	}
 }
@@ -300,15 +300,15 @@ static void find_places(const struct launch *s, struct launch_parts *p)
 	const struct launcher *l = s->l;
 	bool own_tmp = l->containment->private_kinds & 1u << PRIVATE_TMP;
 
-	p->run_dir = xasprintf("%s/%s", l->places->spool_runs_path, s->run->name);
+	p->run_dir = xasprintf("%s/%s", l->dirs->spool_runs_path, s->run->name);
 	p->leaf = contain_root_leaf(l->containment->root, s->run->name);
 	p->private_dir =
-	        own_tmp ? xasprintf("%s/%s", l->places->private_path, s->run->name) : xstrdup("");
+	        own_tmp ? xasprintf("%s/%s", l->dirs->private_path, s->run->name) : xstrdup("");
 	p->near = gpu_inventory_near(l->gpu_inventory, s->order);
 	p->mps_dir = s->run->mps ? mps_pool_dir(l, s->run->uid, s->order->gpus[0]) : xstrdup("");
 	p->mps_pipe = s->run->mps ? xasprintf("%s/" MPS_PIPE_DIR, p->mps_dir) : NULL;
-	for (size_t i = 0; i < l->rules->n_rlimits; i++)
-		p->rlimit_list[i] = &l->rules->rlimits[i];
+	for (size_t i = 0; i < l->limits->n_rlimits; i++)
+		p->rlimit_list[i] = &l->limits->rlimits[i];
 }
 
 static void find_limits(const struct launch *s, struct launch_parts *p)
@@ -316,7 +316,7 @@ static void find_limits(const struct launch *s, struct launch_parts *p)
 	uint64_t mem_mb = s->order->mem_mb;
 	const uint64_t values[LIMIT_KINDS] = {
 		[LIMIT_MEMORY] = mem_mb > UINT64_MAX >> 20 ? UINT64_MAX : mem_mb << 20,
-		[LIMIT_PIDS] = s->l->rules->max_processes,
+		[LIMIT_PIDS] = s->l->limits->max_processes,
 		[LIMIT_CPU] = s->order->cpus,
 	};
 
@@ -449,23 +449,23 @@ static void fill_order(
 }
 
 /* What confines it here. */
-static void fill_rules(
+static void fill_limits(
         const struct launch *s, const struct launch_parts *p, Gpusched__LaunchRecord *r)
 {
 	const struct launcher *l = s->l;
 
-	r->kill_wait_ms = l->rules->kill_wait_ms;
+	r->kill_wait_ms = l->limits->kill_wait_ms;
 	r->launch_timeout_ms = l->options->launch_timeout_ms;
 	r->n_limits = p->n_limits;
 	r->limits = p->limits;
 	r->private_kinds = l->containment->private_kinds;
-	r->private_tmp_mb = l->rules->private_tmp_mb;
+	r->private_tmp_mb = l->limits->private_tmp_mb;
 	if (s->run->mps) /* its processes and the daemon meet there */
 		r->private_kinds &= ~(1u << PRIVATE_SHM | 1u << PRIVATE_IPC);
 	set_bytes(&r->mps_dir, p->mps_dir);
 	set_bytes(&r->private_dir, p->private_dir);
 	set_bytes(&r->near_cpus, p->near);
-	r->n_rlimits = l->rules->n_rlimits;
+	r->n_rlimits = l->limits->n_rlimits;
 	r->rlimits = (Gpusched__RunRlimit **)(uintptr_t)p->rlimit_list;
 	r->n_programs = p->n_programs;
 	r->programs = (Gpusched__RunProgram **)(uintptr_t)p->program_list;
@@ -490,5 +490,5 @@ void launch_record_fill(
 	set_bytes(&r->cgroup, p->leaf);
 	fill_job(s, p, r);
 	fill_order(s, p, r);
-	fill_rules(s, p, r);
+	fill_limits(s, p, r);
 }

@@ -11,7 +11,7 @@
 
 struct launch_parts;
 struct launcher;
-struct lookup_user;
+struct node_user;
 struct run;
 
 /* What a launch is made from; borrowed. */
@@ -21,7 +21,7 @@ struct launch {
 	const Gpusched__StartRun *order;
 	const Gpusched__SignedSpec *spec; /* signed by the owner */
 	int64_t signed_at;                /* as its start is counted */
-	const struct lookup_user *user;
+	const struct node_user *user;
 };
 
 /* The parts of a record that are made for it. NULL with ERR_LAUNCH: a GPU is not there, or a text

@@ -22,45 +22,46 @@
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
 #include "common/job/run.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
-#include "noded/confine/containment.h"
+#include "noded/confine/containment_active.h"
 #include "noded/confine/mps_pool.h"
-#include "noded/confine/spool_guard.h"
-#include "noded/contain/contain.h"
-#include "noded/exec/program.h"
-#include "noded/launcher/hooks.h"
+#include "noded/confine/spool_full.h"
+#include "noded/contain/process_tracking.h"
+#include "noded/exec/site_program_allowed.h"
 #include "noded/launcher/node_report.h"
-#include "noded/launcher/protocol.h"
+#include "noded/launcher/node_settings.h"
+#include "noded/launcher/order_dispatch.h"
 #include "noded/launcher/recover.h"
-#include "noded/launcher/settings.h"
-#include "noded/launcher/start.h"
-#include "noded/launcher/streams.h"
-#include "noded/launcher/template_client.h"
-#include "noded/record/ctl.h"
+#include "noded/launcher/start_run.h"
+#include "noded/launcher/start_shepherd.h"
+#include "noded/launcher/stream_grants.h"
+#include "noded/launcher/upcalls.h"
+#include "noded/record/order_socket.h"
 #include "noded/record/record.h"
 #include "noded/runs/agent_channel.h"
 #include "noded/runs/epochs.h"
+#include "noded/runs/launcher_dirs.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/lookup.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
-#include "noded/runs/replicas.h"
+#include "noded/runs/launcher_state.h"
+#include "noded/runs/munge_queries.h"
+#include "noded/runs/replica_status.h"
 #include "noded/runs/run_life.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/service_ports.h"
-#include "noded/runs/sigcount.h"
+#include "noded/runs/signature_uses.h"
+#include "noded/runs/user_lookup.h"
 #include "noded/watch/gpu_checks.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
 #include "noded/watch/gpu_job_files.h"
-#include "noded/watch/gpu_occupants.h"
+#include "noded/watch/gpu_leftovers.h"
 #include "noded/watch/gpu_reclaim.h"
-#include "noded/watch/health.h"
-#include "noded/watch/usage_loop.h"
+#include "noded/watch/health_check.h"
+#include "noded/watch/usage_sampling.h"
 
 #define STATE_SAVE_S 10 /* how old max_job on disk may be */
-#define POOL_THREADS 4  /* one for each kind of query (lookup.c), and one to spare */
+#define POOL_THREADS 4  /* one for each kind of query (enum pool_key), and one to spare */
 #define POOL_QUEUE   65536
 #define DESCRIPTORS  65536 /* as many as runs (RUNS_MAX) */
 
@@ -171,21 +172,22 @@ static void loop_free(struct launcher_loop *loop)
 static void launcher_free(struct launcher *l)
 {
 	l->closing = true;
-	lookup_free(l->lookup);
+	munge_queries_free(l->munge_queries);
+	user_lookup_free(l->user_lookup);
 	runs_free(l->runs);
 	replicas_free(l->replicas);
 	service_ports_free(l->service_ports);
 	starts_free(l->starts);
 	worker_pool_free(l->pool);
 	worker_pool_free(l->disk);
-	spool_guard_free(l->spool_guard);
+	spool_full_free(l->spool_full);
 	gpu_job_files_free(l->gpu_job_files);
-	gpu_occupants_free(l->gpu_occupants);
+	gpu_leftovers_free(l->gpu_leftovers);
 	gpu_checks_free(l->gpu_checks);
 	gpu_faults_free(l->gpu_faults);
 	gpu_inventory_free(l->gpu_inventory);
 	health_free(l->health);
-	usage_loop_free(l->usage_loop);
+	usage_sampling_free(l->usage_sampling);
 	gpu_reclaim_free(l->gpu_reclaim);
 	mps_pool_free(l->mps_pool);
 	template_client_free(l->template_client);
@@ -196,10 +198,10 @@ static void launcher_free(struct launcher *l)
 	if (l->base)
 		event_base_free(l->base);
 	loop_free(l->loop);
-	sigcount_free(l->sigcount);
+	signature_uses_free(l->signature_uses);
 	containment_free(l->containment);
 	streams_free(l->streams);
-	places_free(l->places);
+	launcher_dirs_free(l->dirs);
 	free_options((struct launcher_options *)(uintptr_t)l->options);
 	free(l);
 }
@@ -224,8 +226,8 @@ static struct launcher *launcher_new(const struct launcher_options *options, str
 	l->options = copy_options(options);
 	if (access(l->options->shepherd, X_OK) < 0)
 		fail(err, "cannot execute the shepherd", l->options->shepherd);
-	else if (check_programs(l, err) == 0 && places_make(l, err) == 0 &&
-	         places_lock(l, err) == 0)
+	else if (check_programs(l, err) == 0 && launcher_dirs_make(l, err) == 0 &&
+	         launcher_dirs_lock(l, err) == 0)
 		return l;
 	launcher_free(l);
 	return NULL;
@@ -303,7 +305,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	struct worker_limits disk = {
 		.threads = 1, .max_queued = POOL_QUEUE, .max_per_key = POOL_QUEUE
 	};
-	int64_t oldest = sigcount_oldest((int64_t)time(NULL), l->options->signature_age_s);
+	int64_t oldest = signature_uses_oldest((int64_t)time(NULL), l->options->signature_age_s);
 	struct launcher_loop *loop = l->loop;
 
 	settings_load(l);
@@ -313,20 +315,21 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	loop->munge = mcred_munge_new(l->options->munge_socket, l->options->munge_socket_2);
 	if (!l->base || !loop->munge)
 		abort();
-	if ((loop->news = ctl_socket(l->places->rundir, CTL_NOTIFY_SOCKET, err)) < 0 ||
+	if ((loop->news = ctl_socket(l->dirs->rundir, CTL_NOTIFY_SOCKET, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
-	        !(l->sigcount = sigcount_new(l->places->spool, oldest, err)))
+	        !(l->signature_uses = signature_uses_new(l->dirs->spool, oldest, err)))
 		return -1;
 	l->runs = runs_new();
 	l->replicas = replicas_new(l);
 	l->service_ports = service_ports_new();
 	l->starts = starts_new();
 	l->gpu_reclaim = gpu_reclaim_new();
-	l->spool_guard = spool_guard_new(l);
-	l->usage_loop = usage_loop_new(l);
-	l->lookup = lookup_new(l->base, l->pool, loop->munge);
-	l->agent = agent_channel_new(l, sock, protocol_handle);
+	l->spool_full = spool_full_new(l);
+	l->usage_sampling = usage_sampling_new(l);
+	l->munge_queries = munge_queries_new(l->base, l->pool, loop->munge);
+	l->user_lookup = user_lookup_new(l->pool);
+	l->agent = agent_channel_new(l, sock, order_dispatch);
 	l->node_report = node_report_new();
 	loop->news_event = event_new(l->base, loop->news, EV_READ | EV_PERSIST, news_come, l);
 	loop->state_event = event_new(l->base, -1, EV_PERSIST, state_due, l);
@@ -345,11 +348,11 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 		return -1;
 	epochs_load(l);
 	/* The socket for news exists already: events during the scan are not lost. */
-	if (places_incarnation(l, err) < 0)
+	if (launcher_dirs_incarnation(l, err) < 0)
 		return -1;
 	event_add(l->loop->child_event, NULL);
 	event_add(l->loop->hup_event, NULL);
-	if (recover_runs(l, err) < 0 || places_save_incarnation(l, err) < 0)
+	if (recover_runs(l, err) < 0 || launcher_dirs_save_incarnation(l, err) < 0)
 		return -1;
 	agent_channel_begin(l->agent);
 	event_add(l->loop->news_event, NULL);
@@ -358,7 +361,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	        l->containment->active, *contain_root_why(l->containment->root) ? " (" : "",
 	        contain_root_why(l->containment->root),
 	        *contain_root_why(l->containment->root) ? ")" : "", runs_count(l),
-	        l->places->incarnation, l->places->fresh ? " (new)" : "");
+	        l->dirs->incarnation, l->dirs->fresh ? " (new)" : "");
 	if (settings_allow(l, err) < 0)
 		settings_log(l);
 	l->template_client = template_client_new(l);
@@ -367,7 +370,7 @@ static int start_launcher(struct launcher *l, int sock, struct error *err)
 	settings_watch(l);
 	l->gpu_faults = gpu_faults_new(l);
 	l->gpu_checks = gpu_checks_new();
-	l->gpu_occupants = gpu_occupants_new(l);
+	l->gpu_leftovers = gpu_leftovers_new(l);
 	l->gpu_job_files = gpu_job_files_new(l);
 	gpu_inventory_start(l);
 	return 0;
@@ -388,7 +391,7 @@ static void raise_descriptors(void)
  * stops the agent, and the launcher ends when the agent does. */
 static void become_launcher(const struct launcher *l, int sock)
 {
-	const struct places *p = l->places;
+	const struct launcher_dirs *p = l->dirs;
 	int keep[] = { sock, p->lock, p->rundir, p->runs, p->spool, p->spool_runs, p->exits,
 		p->outputs, p->holds, p->private_dir, p->mps_dir, streams_fd(l->streams),
 		log_keep() };

@@ -42,9 +42,9 @@
  *   SPOOL/runs/ID     the run's RUN_DIR, private to its owner: script, interrupt, ack. On a file
  *                     system that allows to execute, which /run often does not.
  *   SPOOL/exits/ID    synced copies of exit records that were not acknowledged within a second
- *   SPOOL/outputs/ID  a run's owner and where its output went (streams.c)
+ *   SPOOL/outputs/ID  a run's owner and where its output went (stream_grants.c)
  *   SPOOL/mps/UID.GPU sockets and log of the user's MPS on the GPU (mps_daemon.h)
- *   SPOOL/settings    the controller's latest settings for runs (settings.c)
+ *   SPOOL/settings    the controller's latest settings for runs (node_settings.c)
  *   SPOOL/state       highest epoch and job id; SPOOL/starts: how often a signature was used
  */
 #ifndef NODED_LAUNCHER_H

@@ -1,7 +1,7 @@
 /* node_report.c - see node_report.h
  *
  * The hello waits for the first probe of the GPUs, and a moment for the first health check
- * (watch/health.c). Later reports replace what it said of the node.
+ * (watch/health_check.c). Later reports replace what it said of the node.
  */
 #include "config.h"
 
@@ -11,15 +11,15 @@
 
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "noded/confine/containment.h"
+#include "noded/confine/containment_active.h"
 #include "noded/gpu/gpus.h"
 #include "noded/runs/agent_channel.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_dirs.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/runs.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
-#include "noded/watch/health.h"
+#include "noded/watch/health_check.h"
 
 #define HELLO_OVER_MAX 4096 /* each at most about 700 bytes: MSG_BODY_MAX_JOB holds them */
 
@@ -76,11 +76,11 @@ static void send_hello(struct launcher *l)
 	char version[] = PACKAGE_VERSION;
 
 	runs_each(l, list_run, &list);
-	h.incarnation = l->places->incarnation;
-	h.boot_id = l->places->boot_id;
+	h.incarnation = l->dirs->incarnation;
+	h.boot_id = l->dirs->boot_id;
 	h.containment = l->containment->active;
-	h.max_epoch = l->places->max_epoch;
-	h.max_job = l->places->max_job;
+	h.max_epoch = l->dirs->max_epoch;
+	h.max_job = l->dirs->max_job;
 	h.n_runs = list.n;
 	h.runs = list.v;
 	h.version = version;

@@ -36,21 +36,21 @@
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
-#include "noded/confine/containment.h"
+#include "noded/confine/containment_active.h"
 #include "noded/confine/mps_pool.h"
 #include "noded/contain/cgroup_limits.h"
-#include "noded/contain/contain.h"
+#include "noded/contain/process_tracking.h"
 #include "noded/contain/procs.h"
 #include "noded/contain/signals.h"
-#include "noded/exec/program.h"
+#include "noded/exec/site_program_allowed.h"
 #include "noded/record/record.h"
 #include "noded/runs/epochs.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_dirs.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_life.h"
 #include "noded/runs/run_records.h"
 #include "noded/runs/run_report.h"
-#include "noded/watch/health.h"
+#include "noded/watch/health_check.h"
 
 #define CLEAR_S  10
 #define PAUSE_MS 5
@@ -120,7 +120,7 @@ static int read_record(const struct scan *s, int dir, const char *run, const cha
 /* Open its record directory; -1 with the scan's error, or with `*gone`: there is none. */
 static int open_dir(const struct scan *s, const char *run, bool *gone)
 {
-	int dir = openat(s->l->places->runs, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int dir = openat(s->l->dirs->runs, run, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	*gone = dir < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
 	if (dir < 0 && !*gone)
@@ -141,7 +141,7 @@ static bool is_locked(int dir)
 /* Kill a shepherd of an older incarnation: it must not write an exit record any more. */
 static void kill_shepherd(const struct scan *s, int dir, const char *run)
 {
-	char *path = xasprintf("%s/%s", s->l->places->runs_path, run);
+	char *path = xasprintf("%s/%s", s->l->dirs->runs_path, run);
 	struct proc *list;
 	ssize_t n;
 
@@ -165,8 +165,7 @@ static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *re
 
 	if (rec && rec->report)
 		return rec->report->uid;
-	if (fstatat(l->places->spool_runs, run, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	        !S_ISDIR(st.st_mode))
+	if (fstatat(l->dirs->spool_runs, run, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return (uid_t)-1;
 	return st.st_uid;
 }
@@ -174,7 +173,7 @@ static uid_t owner_of(const struct launcher *l, const Gpusched__LaunchRecord *re
 /* Without cgroups: kill the processes that carry this run's directory in their environment. */
 static void clear_marked(const struct scan *s, int dir, const char *run)
 {
-	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", s->l->places->spool_runs_path, run);
+	char *mark = xasprintf("GPUSCHED_RUN_DIR=%s/%s", s->l->dirs->spool_runs_path, run);
 	ProtobufCMessage *m = NULL;
 	uid_t owner;
 
@@ -261,7 +260,7 @@ static int take_run(struct run_id id, const char *name, void *arg)
 		r = run_add(l, id);
 		if (r)
 			run_over(r, (Gpusched__RunReport *)m,
-			        faccessat(l->places->exits, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+			        faccessat(l->dirs->exits, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 		else
 			protobuf_c_message_free_unpacked(m, NULL);
 		close(dir);
@@ -274,7 +273,7 @@ static int take_run(struct run_id id, const char *name, void *arg)
 		take_launched(l, id, got == 1 ? m : NULL);
 	} else if (got == 0 && (unlinkat(dir, RECORD_LAUNCH ".tmp", 0) == 0 || errno == ENOENT)) {
 		unlinkat(dir, RECORD_EXIT ".tmp", 0);
-		unlinkat(l->places->runs, name, AT_REMOVEDIR);
+		unlinkat(l->dirs->runs, name, AT_REMOVEDIR);
 	}
 	if (m)
 		protobuf_c_message_free_unpacked(m, NULL);
@@ -292,7 +291,7 @@ static int take_copy(struct run_id id, const char *name, void *arg)
 
 	if (r)
 		return 0;
-	got = read_record(s, l->places->exits, name, name, &gpusched__run_report__descriptor, &m);
+	got = read_record(s, l->dirs->exits, name, name, &gpusched__run_report__descriptor, &m);
 	if (got != 1)
 		return got < 0 ? -1 : 0;
 	r = run_add(l, id);
@@ -347,13 +346,13 @@ int recover_runs(struct launcher *l, struct error *err)
 		.l = l, .err = err, .until = clock_us(CLOCK_MONOTONIC) + CLEAR_S * (usec_t)1000000
 	};
 
-	if (l->places->fresh) {
-		if (record_scan(l->places->runs, kill_old, &s, err) < 0)
+	if (l->dirs->fresh) {
+		if (record_scan(l->dirs->runs, kill_old, &s, err) < 0)
 			return -1;
 		contain_root_each(l->containment->root, kill_leaf, &s);
 	}
-	if (record_scan(l->places->runs, take_run, &s, err) < 0 ||
-	        record_scan(l->places->exits, take_copy, &s, err) < 0)
+	if (record_scan(l->dirs->runs, take_run, &s, err) < 0 ||
+	        record_scan(l->dirs->exits, take_copy, &s, err) < 0)
 		return -1;
 	contain_root_each(l->containment->root, clear_orphan, &s);
 	if (s.left)
@@ -369,8 +368,8 @@ int recover_leftovers(struct launcher *l, struct error *err)
 	struct scan s = { .l = l, .err = err };
 
 	contain_root_each(l->containment->root, clear_orphan, &s);
-	if (record_scan(l->places->private_dir, remove_orphan_dir, l, err) < 0 ||
-	        record_scan(l->places->spool_runs, remove_orphan_dir, l, err) < 0)
+	if (record_scan(l->dirs->private_dir, remove_orphan_dir, l, err) < 0 ||
+	        record_scan(l->dirs->spool_runs, remove_orphan_dir, l, err) < 0)
 		return -1;
 	return s.left;
 }

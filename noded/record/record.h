@@ -8,12 +8,12 @@
  *                            the shepherd ever forked: 0600 no, RECORD_MODE_FORKED maybe.
  *   started   StartedRecord  by the shepherd, when the program was executed
  *   notes     NotesRecord    by the shepherd, when the program has reported something
- *   used      RunUsed        by the launcher, from its samples (usage_loop.c)
+ *   used      RunUsed        by the launcher, from its samples (usage_sampling.c)
  *   exit      RunReport      by the shepherd (or the launcher, for one that was killed), when
  *                            nothing of the run is left; or the tombstone of a run that never was
  *   after     AfterRecord    by a shepherd that ran the programs after a run in place of a shepherd
- *                            that was killed (program_main.h)
- *   ctl       socket         orders to the shepherd (ctl.h)
+ *                            that was killed (site_program_tasks.h)
+ *   ctl       socket         orders to the shepherd (order_socket.h)
  *
  * Files are written under another name and renamed, so a record is there as a whole or not at all.
  * After a power loss half a record may be left on a disk: each begins with a magic, its kind,

@@ -13,7 +13,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/frame.h"
 #include "common/net/msg.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 
 struct agent_channel {
 	struct launcher *l;

@@ -12,8 +12,8 @@
 #include "common/base/log.h"
 #include "common/gpusched.pb-c.h"
 #include "noded/record/record.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_dirs.h"
+#include "noded/runs/launcher_state.h"
 
 #define STATE_FILE "state"
 
@@ -29,10 +29,10 @@ static void load_state(struct launcher *l, int dirfd)
 	if (r <= 0)
 		return;
 	s = (Gpusched__LauncherState *)m;
-	if (s->max_epoch > l->places->max_epoch)
-		l->places->max_epoch = s->max_epoch;
-	if (s->max_job > l->places->max_job)
-		l->places->max_job = s->max_job;
+	if (s->max_epoch > l->dirs->max_epoch)
+		l->dirs->max_epoch = s->max_epoch;
+	if (s->max_job > l->dirs->max_job)
+		l->dirs->max_job = s->max_job;
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
@@ -41,52 +41,52 @@ static void save_state(struct launcher *l, int dirfd, unsigned flags)
 	Gpusched__LauncherState s = GPUSCHED__LAUNCHER_STATE__INIT;
 	struct error err;
 
-	s.max_epoch = l->places->max_epoch;
-	s.max_job = l->places->max_job;
+	s.max_epoch = l->dirs->max_epoch;
+	s.max_job = l->dirs->max_job;
 	if (record_write(dirfd, STATE_FILE, &s.base, flags, &err) < 0)
 		log_error("highest epoch and job id: %s", err.text);
-	else if (dirfd == l->places->rundir)
-		l->places->saved_job = l->places->max_job;
+	else if (dirfd == l->dirs->rundir)
+		l->dirs->saved_job = l->dirs->max_job;
 }
 
 int epochs_take(struct launcher *l, uint64_t epoch, struct error *err)
 {
-	if (epoch < l->places->max_epoch)
+	if (epoch < l->dirs->max_epoch)
 		return error_set(err, ERR_EPOCH,
 		        "ordered under epoch %llu, but epoch %llu was seen on this node",
-		        (unsigned long long)epoch, (unsigned long long)l->places->max_epoch);
-	if (epoch == l->places->max_epoch)
+		        (unsigned long long)epoch, (unsigned long long)l->dirs->max_epoch);
+	if (epoch == l->dirs->max_epoch)
 		return 0;
-	l->places->max_epoch = epoch;
-	save_state(l, l->places->rundir, 0);
-	save_state(l, l->places->spool, RECORD_SYNC); /* happens once in a controller's life */
+	l->dirs->max_epoch = epoch;
+	save_state(l, l->dirs->rundir, 0);
+	save_state(l, l->dirs->spool, RECORD_SYNC); /* happens once in a controller's life */
 	return 0;
 }
 
 void epochs_saw_job(struct launcher *l, uint64_t job)
 {
-	if (job <= l->places->max_job)
+	if (job <= l->dirs->max_job)
 		return;
-	l->places->max_job = job;
-	l->places->job_unsaved = true;
+	l->dirs->max_job = job;
+	l->dirs->job_unsaved = true;
 }
 
 void epochs_forget_job(struct launcher *l, uint64_t job)
 {
-	if (job > l->places->saved_job && job <= l->places->max_job)
-		save_state(l, l->places->rundir, 0);
+	if (job > l->dirs->saved_job && job <= l->dirs->max_job)
+		save_state(l, l->dirs->rundir, 0);
 }
 
 void epochs_save_job(struct launcher *l)
 {
-	if (l->places->job_unsaved)
-		save_state(l, l->places->spool, 0);
-	l->places->job_unsaved = false;
+	if (l->dirs->job_unsaved)
+		save_state(l, l->dirs->spool, 0);
+	l->dirs->job_unsaved = false;
 }
 
 void epochs_load(struct launcher *l)
 {
-	load_state(l, l->places->rundir);
-	l->places->saved_job = l->places->max_job;
-	load_state(l, l->places->spool);
+	load_state(l, l->dirs->rundir);
+	l->dirs->saved_job = l->dirs->max_job;
+	load_state(l, l->dirs->spool);
 }

@@ -2,7 +2,7 @@
  *
  * Each start of a controller has a higher epoch than all earlier ones. An order under a lower epoch
  * than the node has seen comes from a controller that is no longer in charge, and is refused. The
- * numbers are kept over a restart of the launcher and of the node (struct places has them in
+ * numbers are kept over a restart of the launcher and of the node (struct launcher_dirs has them in
  * memory); the controller learns them when the node registers, so a controller with an older
  * database notices that it is older. The agent's core makes the same check before it passes an
  * order on (noded/core/agent.c), but the launcher does not trust it.

@@ -1,6 +1,7 @@
 /* launcher_options.h - the agent's own options, as the launcher keeps to them
  *
- * The site's own minimum for this node: confine/rules.h says what the controller may add.
+ * The site's own minimum for this node: confine/effective_limits.h says what the controller may
+ * add.
  */
 #ifndef NODED_LAUNCHER_OPTIONS_H
 #define NODED_LAUNCHER_OPTIONS_H
@@ -11,10 +12,10 @@
 
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/device_grants.h"
-#include "noded/exec/program.h"
 #include "noded/exec/rlimits.h"
+#include "noded/exec/site_program_allowed.h"
 #include "noded/stream/stream_access.h"
-#include "noded/usage/overmem.h"
+#include "noded/usage/gpu_memory_limit.h"
 
 #define LAUNCHER_MPS             "/usr/bin/nvidia-cuda-mps-control"
 #define LAUNCHER_MAX_PROCESSES   16384

@@ -22,9 +22,9 @@
 #include "common/job/run.h"
 #include "noded/contain/procs.h"
 #include "noded/record/record.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
-#include "noded/runs/replicas.h"
+#include "noded/runs/launcher_dirs.h"
+#include "noded/runs/launcher_state.h"
+#include "noded/runs/replica_status.h"
 #include "noded/runs/run_orders.h"
 #include "noded/runs/run_records.h"
 #include "noded/runs/run_report.h"
@@ -347,6 +347,6 @@ void run_forget(struct launcher *l, struct run_id id)
 	epochs_forget_job(l, id.job);
 	run_remove_records(r);
 	if (r->on_disk)
-		unlinkat(l->places->exits, r->name, 0);
+		unlinkat(l->dirs->exits, r->name, 0);
 	run_remove(r);
 }

@@ -1,4 +1,4 @@
-/* run_orders.c - see run_orders.h, record/ctl.h */
+/* run_orders.c - see run_orders.h, record/order_socket.h */
 #include "config.h"
 
 #include "noded/runs/run_orders.h"
@@ -9,8 +9,8 @@
 
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "noded/record/ctl.h"
-#include "noded/runs/parts.h"
+#include "noded/record/order_socket.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_records.h"
 #include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"

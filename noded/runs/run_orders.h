@@ -10,7 +10,7 @@
 
 #include "common/gpusched.pb-c.h"
 #include "noded/runs/runs.h"
-#include "noded/usage/overmem.h"
+#include "noded/usage/gpu_memory_limit.h"
 
 /* Send an order of this type (enum of gpusched.proto, or CTL_NOTE) to the run's shepherd. */
 void run_pass_on(struct run *r, enum run_order_kind kind, unsigned type, const ProtobufCMessage *m);

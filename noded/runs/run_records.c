@@ -14,14 +14,14 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/worker.h"
-#include "noded/record/ctl.h"
+#include "noded/record/order_socket.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_dirs.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_report.h"
 #include "noded/runs/runs.h"
-#include "noded/runs/sigcount.h"
+#include "noded/runs/signature_uses.h"
 
 #define SYNC_MS       1000 /* the pool was full: another try after this */
 #define SYNC_AGAIN_MS 5000 /* delay after the copy failed */
@@ -31,9 +31,9 @@
 
 int run_dir(const struct run *r, bool make)
 {
-	if (make && mkdirat(r->l->places->runs, r->name, 0700) < 0 && errno != EEXIST)
+	if (make && mkdirat(r->l->dirs->runs, r->name, 0700) < 0 && errno != EEXIST)
 		return -1;
-	return openat(r->l->places->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return openat(r->l->dirs->runs, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 int run_read(const struct run *r, const char *name, const ProtobufCMessageDescriptor *desc,
@@ -75,9 +75,9 @@ void run_take_back_use(struct run *r)
 	if (run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &m) != 1)
 		return;
 	launch = (Gpusched__LaunchRecord *)m;
-	if (launch->nonce.len == SIGCOUNT_NONCE_LEN && launch->report &&
-	        sigcount_add(r->l->sigcount, launch->report->uid, launch->nonce.data,
-	                launch->probe ? sigcount_day(launch->signed_at) : r->id.task,
+	if (launch->nonce.len == SIGNATURE_NONCE_LEN && launch->report &&
+	        signature_uses_add(r->l->signature_uses, launch->report->uid, launch->nonce.data,
+	                launch->probe ? signature_uses_day(launch->signed_at) : r->id.task,
 	                launch->signed_at, -1, &err) < 0)
 		log_warning("run %s: %s", r->name, err.text);
 	protobuf_c_message_free_unpacked(m, NULL);
@@ -97,7 +97,7 @@ void run_remove_records(const struct run *r)
 	for (size_t i = 0; i < all && !gone; i++) {
 		unlinkat(dir, names[i], 0);
 		if (i + 1 == usual || i + 1 == all)
-			gone = unlinkat(r->l->places->runs, r->name, AT_REMOVEDIR) == 0;
+			gone = unlinkat(r->l->dirs->runs, r->name, AT_REMOVEDIR) == 0;
 	}
 	if (dir >= 0)
 		close(dir);
@@ -154,7 +154,7 @@ void run_copy_to_disk(struct run *r)
 	struct run_sync *s = xcalloc(1, sizeof(*s));
 
 	*s = (struct run_sync){
-		.run = r, .exits = r->l->places->exits, .report = run_report_copy(r->report)
+		.run = r, .exits = r->l->dirs->exits, .report = run_report_copy(r->report)
 	};
 	memcpy(s->name, r->name, sizeof(s->name));
 	r->sync = s;
@@ -201,6 +201,6 @@ static void remove_from(struct launcher *l, int parent, const char *name)
 
 void run_remove_rundir(struct launcher *l, const char *name)
 {
-	remove_from(l, l->places->spool_runs, name);
-	remove_from(l, l->places->private_dir, name);
+	remove_from(l, l->dirs->spool_runs, name);
+	remove_from(l, l->dirs->private_dir, name);
 }

@@ -1,6 +1,6 @@
 /* run_records.h - a run's files: its record directory, the copy of its end on disk, its RUN_DIR
  *
- * record/record.h lists the records; places.h has the directories that they lie in.
+ * record/record.h lists the records; launcher_dirs.h has the directories that they lie in.
  */
 #ifndef NODED_RUN_RECORDS_H
 #define NODED_RUN_RECORDS_H

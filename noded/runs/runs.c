@@ -11,9 +11,9 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "noded/contain/contain.h"
+#include "noded/contain/process_tracking.h"
 #include "noded/runs/agent_channel.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_report.h"
 
 /* --- the table -------------------------------------------------------------------------------- */

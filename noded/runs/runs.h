@@ -2,12 +2,12 @@
  *
  *   ASKED --> STARTING --> RUNNING --> OVER
  *     |          |            |         ^
- *     |          +-> LOST <---+---------+   the shepherd was killed (lost.h)
+ *     |          +-> LOST <---+---------+   the shepherd was killed (shepherd_lost.h)
  *     +---------------------------------+   never
  *
- * start.h brings a run from ASKED to STARTING, recover.h adds the runs of an earlier launcher, and
- * run_life.h has the rest. The table owns the runs. A run that is over stays until the controller
- * forgets it.
+ * start_run.h brings a run from ASKED to STARTING, recover.h adds the runs of an earlier launcher,
+ * and run_life.h has the rest. The table owns the runs. A run that is over stays until the
+ * controller forgets it.
  */
 #ifndef NODED_RUNS_H
 #define NODED_RUNS_H
@@ -84,7 +84,7 @@ struct run {
 	struct run_usage *used; /* what it uses; owned; NULL: not sampled yet */
 	uint64_t suspended_us;  /* as in its NotesRecord */
 	int64_t suspended_mono;
-	/* Of a replica, as in its NotesRecord; all 0 of other runs (replicas.h) */
+	/* Of a replica, as in its NotesRecord; all 0 of other runs (replica_status.h) */
 	uint64_t ready_us;
 	int64_t ready_mono;
 	struct run_load load;  /* without the run */
@@ -93,7 +93,7 @@ struct run {
 	int64_t load_sent;     /* mono */
 	struct run_sync *sync; /* the copy to disk in progress */
 	bool on_disk;          /* SPOOL/exits has a copy */
-	bool spool_told; /* it is being ended because its files fill the spool (spool_guard.h) */
+	bool spool_told; /* it is being ended because its files fill the spool (spool_full.h) */
 };
 
 /* --- the table -------------------------------------------------------------------------------- */

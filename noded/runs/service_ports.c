@@ -9,7 +9,7 @@
 
 #include "common/base/xalloc.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/runs.h"
 
 struct service_ports {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
-#include "noded/exec/program.h"
+#include "noded/exec/site_program_allowed.h"
 #include "noded/record/inherit.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/spawn.h"
 
 struct shepherd_task {

@@ -16,7 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/xalloc.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 
 #define FIRST_FD 3
 #define HIGH_FD  16 /* above the descriptors that are passed on */

@@ -21,14 +21,14 @@
 
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
-#include "noded/contain/contain.h"
 #include "noded/contain/devfilter.h"
-#include "noded/exec/child.h"
-#include "noded/exec/drop.h"
+#include "noded/contain/process_tracking.h"
+#include "noded/exec/become_user.h"
+#include "noded/exec/job_process.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/stream/handoff.h"
+#include "noded/stream/owner_grant.h"
 
 #define KILL_MS  2000 /* for a killed process to be gone */
 #define PAUSE_MS 10   /* between two checks */
@@ -71,7 +71,7 @@ static int kill_by_file(void)
 static _Noreturn void run_as_user(const struct mps *m, const char *option)
 {
 	const Gpusched__MpsOrder *o = m->order;
-	struct drop_to to = {
+	struct become_user_to to = {
 		.uid = o->uid, .gid = o->gid, .groups = o->groups, .n_groups = o->n_groups
 	};
 	char path[] = "PATH=/usr/bin:/bin", *opt = option ? xstrdup(option) : NULL;
@@ -81,8 +81,8 @@ static _Noreturn void run_as_user(const struct mps *m, const char *option)
 		xasprintf("CUDA_VISIBLE_DEVICES=%s", o->gpu_uuid), NULL };
 
 	if (child_reset() < 0 ||
-	        (o->switch_user ? drop_privileges(&drop_system_calls, &to, NULL)
-	                        : drop_prove(&drop_system_calls, &to, NULL)) < 0 ||
+	        (o->switch_user ? become_user_for_good(&become_user_system_calls, &to, NULL)
+	                        : become_user_prove(&become_user_system_calls, &to, NULL)) < 0 ||
 	        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || chdir(m->dir) < 0)
 		_exit(126);
 	umask(077);

@@ -4,14 +4,12 @@
  *
  * The launcher starts it, with the locked launch record as descriptor 3 and the bound order socket
  * as 4; it outlives launcher and agent. It holds no secret, has no network and reads no file of a
- * user except as rundir.h allows. run_deadline.c decides when a run is to end; this file carries it
- * out:
- *
+ * user except as rundir.h allows. time_limit_and_grace.c decides when a run is to end; this file
+ * carries it out:
  *
  *   start    subreaper, descriptors; the rest of it is in shepherd_launch.c
- *   watch    orders, the first process, the leaf, the acknowledgement, notes.h, the clock
- *   suspend  while it runs: all of it stopped, its time limit with it, until it may go on or must
- *            end
+ *   watch    orders, the first process, the leaf, the acknowledgement, checkpoints, the clock
+ *   suspend  while it runs, until it may go on or must end (suspend_run.c)
  *   finish   nothing is left; `exit` record by write and rename (its content: shepherd_report.c),
  *            news, RUN_DIR and leaf removed
  *
@@ -42,21 +40,21 @@
 #include "common/base/failpoint.h"
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/cgroup_limits.h"
-#include "noded/contain/contain.h"
-#include "noded/exec/child.h"
-#include "noded/exec/program_run.h"
-#include "noded/record/ctl.h"
+#include "noded/contain/process_tracking.h"
+#include "noded/exec/job_process.h"
+#include "noded/exec/prolog_epilog.h"
+#include "noded/record/checker_facts.h"
 #include "noded/record/inherit.h"
-#include "noded/record/journal.h"
+#include "noded/record/order_socket.h"
 #include "noded/record/record.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/interrupt.h"
+#include "noded/shepherd/checkpoint_and_progress.h"
+#include "noded/shepherd/fork_server.h"
+#include "noded/shepherd/interrupt_file.h"
 #include "noded/shepherd/mps_daemon.h"
-#include "noded/shepherd/notes.h"
-#include "noded/shepherd/program_main.h"
-#include "noded/shepherd/run_deadline.h"
 #include "noded/shepherd/shepherd_impl.h"
-#include "noded/shepherd/template_server.h"
+#include "noded/shepherd/site_program_tasks.h"
+#include "noded/shepherd/time_limit_and_grace.h"
 #include "noded/stream/ghold.h"
 
 #define KILL_FIRST    ((usec_t)5000)   /* delay of the next check after KILL, */
@@ -66,10 +64,6 @@
 #define RETRY_NEWS    ((usec_t)50000)
 #define SIGNAL_LAST   64
 #define NOTES_AT_ONCE 8
-/* until processes that do not stop at once are checked again */
-#define HOLD_RETRY ((usec_t)20000)
-/* the same for stopped processes, which a user may continue */
-#define HOLD_AGAIN ((usec_t)1000000)
 
 void shepherd_notify(struct shepherd *s)
 {
@@ -405,43 +399,6 @@ static void kill_all(struct shepherd *s, usec_t now)
 	s->kill_next = now + s->kill_pause;
 }
 
-static void hold(struct shepherd *s, usec_t now)
-{
-	bool all;
-
-	if (s->held && now < s->hold_next)
-		return;
-	s->holding = true;
-	all = contain_suspend(s->leaf);
-	s->hold_next = now + (all ? HOLD_AGAIN : HOLD_RETRY);
-	if (!all || s->held)
-		return;
-	s->held = now;
-	deadline_pause(&s->ending, now);
-	shepherd_tell_notes(s, now);
-}
-
-static void release(struct shepherd *s, usec_t now)
-{
-	contain_resume(s->leaf);
-	s->holding = false;
-	if (!s->held)
-		return;
-	s->held_us += now - s->held;
-	s->held = 0;
-	deadline_resume(&s->ending, now);
-	shepherd_tell_notes(s, now);
-}
-
-/* A run that is to end must be able to react, so it is not kept suspended. */
-static void hold_or_release(struct shepherd *s, usec_t now)
-{
-	if (s->hold && s->ending.phase == DEADLINE_RUNNING)
-		hold(s, now);
-	else if (s->holding)
-		release(s, now);
-}
-
 /* A replica's server answers what is in flight first: gprobe ends the script when that is done. To
  * give back memory is the script's affair. */
 static void signal_end(struct shepherd *s)
@@ -476,7 +433,7 @@ static void act(struct shepherd *s)
 		contain_warn(s->leaf, s->ending.signal);
 	if (todo & DEADLINE_SIGNAL)
 		signal_end(s);
-	hold_or_release(s, now);
+	shepherd_suspend_or_resume(s, now);
 	if ((todo & DEADLINE_KILL) || (s->ending.phase == DEADLINE_KILLING && now >= s->kill_next))
 		if (!nothing_left(s))
 			kill_all(s, now);
@@ -601,9 +558,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("gshepherd (gpusched) " PACKAGE_VERSION) < 0;
 	if (argc > 2 && strcmp(argv[argc - 1], SHEPHERD_AGAIN) == 0)
-		return program_main_again(argv[1]);
+		return site_program_task_again(argv[1]);
 	if (argc > 2 && strcmp(argv[1], SHEPHERD_CHECK) == 0)
-		return program_main_check(argc - 2, argv + 2);
+		return site_program_task_check(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], SHEPHERD_MPS) == 0)
 		return mps_daemon_main();
 	if (argc == 3 && strcmp(argv[1], SHEPHERD_TEMPLATE) == 0)

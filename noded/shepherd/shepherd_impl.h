@@ -1,9 +1,12 @@
-/* shepherd_impl.h - the inside of gshepherd, for its four files
+/* shepherd_impl.h - the inside of gshepherd, for its seven files
  *
- *	shepherd.c         from the start of a run to its end
- *	shepherd_launch.c  until its program is executed
- *	shepherd_orders.c  the orders it gets meanwhile
- *	shepherd_report.c  how it ended and what it used
+ *	shepherd.c              from the start of a run to its end
+ *	shepherd_launch.c       until its program is executed
+ *	shepherd_orders.c       the orders it gets meanwhile
+ *	suspend_run.c           stopped for a while, and its time limit with it
+ *	unkillable_processes.c  killed processes that do not end
+ *	end_cause.c             why it ended
+ *	shepherd_report.c       its exit record, with what it used
  */
 #ifndef NODED_SHEPHERD_IMPL_H
 #define NODED_SHEPHERD_IMPL_H
@@ -15,14 +18,14 @@
 #include "common/base/clock.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
-#include "noded/contain/contain.h"
-#include "noded/exec/child.h"
-#include "noded/exec/program_run.h"
+#include "noded/contain/process_tracking.h"
+#include "noded/exec/job_process.h"
+#include "noded/exec/prolog_epilog.h"
 #include "noded/record/rundir.h"
-#include "noded/shepherd/notes.h"
-#include "noded/shepherd/replica.h"
-#include "noded/shepherd/run_deadline.h"
-#include "noded/shepherd/stdio.h"
+#include "noded/shepherd/checkpoint_and_progress.h"
+#include "noded/shepherd/ghold_ends.h"
+#include "noded/shepherd/gprobe_messages.h"
+#include "noded/shepherd/time_limit_and_grace.h"
 
 #define SECOND ((usec_t)1000000)
 
@@ -105,6 +108,10 @@ void shepherd_leave_alone(struct shepherd *s, usec_t now);
 void shepherd_obey(struct shepherd *s);
 void shepherd_signal(struct shepherd *s, const Gpusched__SignalRun *order);
 
+/* Stop all of the run if it is to be suspended, again and again for what was started meanwhile; let
+ * it go on if it no longer is, or is to end. */
+void shepherd_suspend_or_resume(struct shepherd *s, usec_t now);
+
 /* Write the notes record: what the program reports, and what the run was asked for. */
 void shepherd_tell_notes(struct shepherd *s, usec_t now);
 
@@ -117,6 +124,12 @@ struct exit_parts {
 	Gpusched__RunUsed used;
 	Gpusched__Replica replica;
 };
+
+/* What ended the run, as far as the shepherd knows. */
+Gpusched__EndCause shepherd_ended_by(const struct shepherd *s);
+/* The run is over: fill in its exit code or signal and the text on its end, and change the cause to
+ * OUT_OF_MEMORY if lack of memory has ended it. */
+void shepherd_end_cause(struct shepherd *s, Gpusched__RunReport *r);
 
 /* The run is over: fill the report, with `parts`, and write a summary at the end of its output
  * if the user wants one. To be called before the programs that come after the run, since these may

@@ -3,7 +3,7 @@
  * First come the steps that only the site can delay: the cgroup, limits, the prolog. From
  * fork_child() on the owner can delay the launch too: the owner's files may be on a server that
  * does not answer, and other processes of the owner may stop or kill the process that becomes the
- * program (child.h). That part has a deadline, and the time limit counts from its beginning.
+ * program (job_process.h). That part has a deadline, and the time limit counts from its beginning.
  */
 #include "config.h"
 
@@ -23,10 +23,10 @@
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/portfilter.h"
-#include "noded/contain/private.h"
+#include "noded/contain/private_mounts.h"
 #include "noded/contain/procs.h"
+#include "noded/record/checker_facts.h"
 #include "noded/record/inherit.h"
-#include "noded/record/journal.h"
 #include "noded/record/record.h"
 #include "noded/shepherd/shepherd_impl.h"
 
@@ -193,7 +193,7 @@ void shepherd_launch(struct shepherd *s)
 	} else if ((s->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) {
 		s->no_children = true;
 		launch_failed(s, "there is no descriptor that would tell of its end");
-	} else if (s->launch->interactive && stdio_receive(s->hold_fd, &s->ends) < 0) {
+	} else if (s->launch->interactive && ghold_ends_receive(s->hold_fd, &s->ends) < 0) {
 		s->no_children = true;
 		launch_failed(s, "the terminal or the pipes for it could not be made");
 	} else if (!run_prolog(s)) {

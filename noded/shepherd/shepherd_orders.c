@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "common/base/clock.h"
-#include "noded/record/ctl.h"
 #include "noded/record/inherit.h"
+#include "noded/record/order_socket.h"
 #include "noded/shepherd/shepherd_impl.h"
 
 /* Takes the order over. An order that is repeated later no longer says at whose request. */

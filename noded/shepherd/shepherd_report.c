@@ -1,27 +1,23 @@
-/* shepherd_report.c - how a run ended and what it used; see shepherd_impl.h
+/* shepherd_report.c - what a run used, in its exit record; see shepherd_impl.h
  *
  * The exit record is written once, when nothing of the run is left and its programs have run; what
  * the run used is added from its last cgroup, its children's times and the launcher's samples.
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "common/base/clock.h"
-#include "common/base/units.h"
 #include "common/job/runused.h"
 #include "noded/contain/cgroup_limits.h"
-#include "noded/contain/private.h"
 #include "noded/record/record.h"
+#include "noded/shepherd/output_summary.h"
 #include "noded/shepherd/shepherd_impl.h"
-#include "noded/shepherd/summary.h"
-#include "noded/usage/meter.h"
-#include "noded/usage/used.h"
+#include "noded/usage/cpu_memory_io.h"
+#include "noded/usage/usage_sums.h"
 
 static uint64_t cpu_time(const struct shepherd *s)
 {
@@ -32,36 +28,6 @@ static uint64_t cpu_time(const struct shepherd *s)
 		us = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * SECOND +
 		     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 	return us;
-}
-
-/* If the run failed by itself and the kernel has killed some of it, lack of memory is the cause. */
-static void blame_memory(struct shepherd *s, Gpusched__RunReport *r)
-{
-	uint64_t booked = s->launch->report->mem_mb;
-	enum cgroup_limits_oom oom;
-	char *leaf;
-
-	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_EXIT || (!r->exit_code && !r->exit_signal))
-		return;
-	leaf = record_string(&s->launch->cgroup);
-	oom = cgroup_limits_oom(s->launch->limits, s->launch->n_limits, leaf);
-	free(leaf);
-	if (oom == OOM_NONE)
-		return;
-	r->cause = GPUSCHED__END_CAUSE__CAUSE_OUT_OF_MEMORY;
-	if (oom == OOM_OF_RUN)
-		snprintf(s->detail, sizeof(s->detail),
-		        "it used more than the %" PRIu64 " MiB of memory that were booked for it",
-		        booked);
-	else if (booked)
-		snprintf(s->detail, sizeof(s->detail),
-		        "the node had no memory left and its kernel killed it; %" PRIu64
-		        " MiB were booked for it",
-		        booked);
-	else
-		snprintf(s->detail, sizeof(s->detail),
-		        "the node had no memory left and its kernel killed it; none was booked "
-		        "for it (--mem)");
 }
 
 /* From the launcher's samples, and from the kernel's more exact values now that the run is over. */
@@ -108,20 +74,15 @@ static void fill_replica(struct shepherd *s, Gpusched__RunReport *r, Gpusched__R
 	m->ports = r->replica->ports;
 	m->n_ports = r->replica->n_ports;
 	r->replica = m;
-	if (*s->replica.end && !*s->detail) {
-		snprintf(s->detail, sizeof(s->detail), "%s", s->replica.end);
-		s->tell_detail = s->launch->summary;
-	}
 }
 
 static void fill_report(struct shepherd *s, Gpusched__RunReport *r, struct exit_parts *parts)
 {
 	struct rusage ru;
-	char size[UNITS_TEXT];
 
 	r->state = GPUSCHED__RUN_REPORT__STATE__ENDED;
 	r->end_time = clock_us(CLOCK_REALTIME);
-	r->cause = (Gpusched__EndCause)(s->ending.cause ? s->ending.cause : END_EXIT);
+	r->cause = shepherd_ended_by(s);
 	/* A failed launch is charged too if its owner delayed it, but not if the node did. */
 	if (r->cause != GPUSCHED__END_CAUSE__CAUSE_LAUNCH || s->late)
 		r->elapsed_us = (uint64_t)(mono() - s->start_mono);
@@ -138,20 +99,7 @@ static void fill_report(struct shepherd *s, Gpusched__RunReport *r, struct exit_
 		r->checkpoint_time = s->notes.checkpoint;
 		r->suspended_us = (uint64_t)s->held_us;
 	}
-	/* After a failed launch we have ended the child ourselves: its exit code is not
-	 * reported. */
-	if (s->main_gone && !end_is_launch((enum end_cause)r->cause)) {
-		r->exit_code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
-		r->exit_signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
-	}
-	if (s->executed)
-		blame_memory(s, r);
-	if (s->executed && !s->detail[0] && private_is_full()) {
-		size_format_mb(size, s->launch->private_tmp_mb);
-		snprintf(s->detail, sizeof(s->detail), "its private /tmp of %s is full", size);
-		s->tell_detail = s->launch->summary;
-	}
-	r->detail = s->detail;
+	shepherd_end_cause(s, r);
 }
 
 static void say_used(const struct shepherd *s, const Gpusched__RunReport *r)

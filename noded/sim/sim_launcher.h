@@ -14,8 +14,8 @@
  *
  * The world also says how much of its GPUs' memory a run with a burst borrows, and how large the
  * GPUs are. A start waits until its part is available, as with the real launcher, and
- * noded/usage/burst.h chooses the runs that must give back. If the size of the GPUs is not given
- * no run borrows anything.
+ * noded/usage/borrowed_gpu_memory.h chooses the runs that must give back. If the size of the GPUs
+ * is not given no run borrows anything.
  *
  * Its data stands for the records in tmpfs and for the shepherds: sim_launcher_restart() is the
  * death of the launcher process, which they outlive, sim_launcher_reboot() that of the node.

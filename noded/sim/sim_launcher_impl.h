@@ -1,7 +1,7 @@
 /* sim_launcher_impl.h - the inside of sim_launcher.h, for its files
  *
  *	sim_launcher.c	orders, how runs begin and end, and the reports of them
- *	sim_memory.c	GPU memory that runs borrow and give back
+ *	sim_gpu_memory.c	GPU memory that runs borrow and give back
  *	sim_replica.c	replicas of services
  */
 #ifndef NODED_SIM_LAUNCHER_IMPL_H
@@ -32,7 +32,7 @@ struct record {
 		uint32_t exit_code, exit_signal;
 		enum end_cause cause;
 	} ends; /* how, at end_at */
-	/* Memory of its GPUs (sim_memory.c) */
+	/* Memory of its GPUs (sim_gpu_memory.c) */
 	uint64_t own_mb;         /* memory that it uses of each GPU */
 	usec_t take_at, give_at; /* mono; NEVER_AT: not planned */
 	bool waits;              /* its start waits for its part, which may be lent; not reported */
@@ -96,7 +96,7 @@ void sim_replica_resumes(struct sim_launcher *l, struct record *r, struct clocks
 void sim_replica_ends(struct record *r);
 void sim_replica_refresh(struct record *r, struct clocks now); /* ready_us up to now */
 
-/* --- sim_memory.c ---------------------------------------------------------------------------- */
+/* --- sim_gpu_memory.c ---------------------------------------------------------------------------- */
 
 /* A run is to be started. True: not before a check, since a run may have borrowed on its GPUs. */
 bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order);

@@ -16,9 +16,9 @@
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/worker.h"
-#include "noded/net/node.h"
+#include "noded/net/agent_loop.h"
 #include "noded/sim/sim_launcher.h"
 #include "noded/sim/sim_samples.h"
 

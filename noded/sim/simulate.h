@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "common/conf/conf.h"
-#include "noded/net/convert.h"
+#include "noded/net/convert_messages.h"
 
 struct simulate_options { /* strings borrowed */
 	const struct conf_client *client;

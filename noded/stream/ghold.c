@@ -27,13 +27,13 @@
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "noded/stream/handoff.h"
+#include "noded/stream/disconnect_timeout.h"
 #include "noded/stream/local_channel.h"
+#include "noded/stream/owner_grant.h"
 
-#define FOREVER      UINT32_MAX
 #define CHUNK        (16 * 1024) /* of output in one message */
 #define SIGNALS      64
-#define NO_MOMENT    INT64_MAX
+#define NO_MOMENT    DISCONNECT_NEVER
 #define GUESTS       4
 #define END_AGAIN_MS 500
 
@@ -59,7 +59,7 @@ struct hold {
 	bool over;                           /* the shepherd has gone */
 	bool told_end;
 	int64_t end_again; /* ms: a terminal's input ends once more; NO_MOMENT: not */
-	int64_t deadline;  /* ms; without a client; NO_MOMENT: none */
+	struct disconnect_timeout without; /* a client */
 };
 
 /* --- ends ------------------------------------------------------------------------------------- */
@@ -200,14 +200,6 @@ static void tell_shepherd(unsigned news, unsigned sig)
 	send(HOLD_SHEPHERD_FD, &note, sizeof(note), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void begin_patience(struct hold *h)
-{
-	uint32_t s = h->over ? HOLD_LINGER_S : h->what->patience_s;
-
-	h->deadline =
-	        s == FOREVER ? NO_MOMENT : clock_us(CLOCK_MONOTONIC) / 1000 + (int64_t)s * 1000;
-}
-
 static bool write_end(const struct hold *h);
 
 static void look_at_clock(struct hold *h)
@@ -219,12 +211,11 @@ static void look_at_clock(struct hold *h)
 		if (h->end_again != NO_MOMENT)
 			write_end(h);
 	}
-	if (h->deadline == NO_MOMENT || clock_us(CLOCK_MONOTONIC) / 1000 < h->deadline)
+	if (!disconnect_due(&h->without))
 		return;
 	if (h->over)
 		exit(EXIT_SUCCESS);
 	tell_shepherd(HOLD_LOST, 0);
-	h->deadline = NO_MOMENT; /* until it is over */
 }
 
 /* --- the shepherd ----------------------------------------------------------------------------- */
@@ -238,8 +229,9 @@ static void hear_shepherd(struct hold *h)
 	        (errno == EAGAIN || errno == EINTR))
 		return;
 	h->over = true;
+	disconnect_over(&h->without);
 	if (h->client.fd < 0)
-		begin_patience(h);
+		disconnect_lost(&h->without);
 	fill(h, &h->out);
 	fill(h, &h->err);
 }
@@ -250,7 +242,7 @@ static void lose_client(struct hold *h)
 {
 	local_channel_close(&h->client);
 	h->told_end = false;
-	begin_patience(h);
+	disconnect_lost(&h->without);
 }
 
 static void say_end(struct local_channel *io, int code, const char *text)
@@ -304,7 +296,7 @@ static void attach(struct hold *h, struct local_channel *guest, const struct cha
 	}
 	h->client = *guest;
 	guest->fd = -1;
-	h->deadline = NO_MOMENT;
+	disconnect_attached(&h->without);
 	h->told_end = false;
 	if (!a->resume) {
 		h->out.sent = h->out.taken;
@@ -318,7 +310,7 @@ static void attach(struct hold *h, struct local_channel *guest, const struct cha
 }
 
 /* A connection that has not attached yet. The launcher makes some that send nothing, to see whether
- * this process is still alive (interactive.c), so one guest must not displace another. Only if
+ * this process is still alive (start_ghold.c), so one guest must not displace another. Only if
  * there are too many the oldest is closed: silent guests could keep all others out. */
 static void take_guest(struct hold *h)
 {
@@ -419,8 +411,7 @@ static bool obey(struct hold *h, const struct channel_message *m)
 		return true;
 	case CHANNEL_DETACH:
 		local_channel_close(&h->client);
-		h->deadline = h->over ? clock_us(CLOCK_MONOTONIC) / 1000 + HOLD_LINGER_S * 1000
-		                      : NO_MOMENT;
+		disconnect_detached(&h->without);
 		return true;
 	default:
 		return false;
@@ -517,9 +508,8 @@ static bool wants_to_feed(const struct hold *h)
 
 static int wait_ms(const struct hold *h)
 {
-	int64_t left;
-
-	int64_t next = h->deadline < h->end_again ? h->deadline : h->end_again;
+	int64_t left, lost = disconnect_at(&h->without);
+	int64_t next = lost < h->end_again ? lost : h->end_again;
 
 	if (next == NO_MOMENT)
 		return -1;
@@ -589,8 +579,8 @@ int main(int argc, char **argv)
 	if (make_ends(h) < 0)
 		return EXIT_FAILURE;
 	h->end_again = NO_MOMENT;
-	begin_patience(h);
-	while (!h->over || h->client.fd >= 0 || h->deadline != NO_MOMENT) {
+	disconnect_init(&h->without, g->interactive->patience_s);
+	while (!h->over || h->client.fd >= 0 || disconnect_at(&h->without) != NO_MOMENT) {
 		serve(h);
 		/* When a client has all output it may leave, and this process may end, once the
 		 * message about that is out: output that it refused may be queued before it. */

@@ -5,7 +5,7 @@
  *                                        gshepherd: signals, and "its client is lost"
  *
  * There is one process for each interactive run. The launcher starts it before the shepherd; it
- * outlives launcher and agent. First it becomes the run's owner (handoff.h); then it makes the
+ * outlives launcher and agent. First it becomes the run's owner (owner_grant.h); then it makes the
  * pipes or the terminal and hands the program's ends to the shepherd. It belongs to no cgroup of
  * the run. It ends when the run is over and all output has been taken, or no client came to take
  * it.
@@ -15,8 +15,7 @@
  * and a client whose connection broke continues where it was. There is one client at a time: a
  * later client takes over.
  *
- * If no client was there for longer than the owner's patience (Interactive.patience_s) the shepherd
- * is told to end the run, unless the last client has sent CHANNEL_DETACH.
+ * If no client was there for too long the shepherd is told to end the run: disconnect_timeout.h.
  */
 #ifndef NODED_GHOLD_H
 #define NODED_GHOLD_H
@@ -27,8 +26,7 @@
 #define HOLD_LISTEN_FD   4 /* where gtap's connections come in (local_channel.h) */
 #define HOLD_GRANT_FD    5 /* HoldGrant */
 
-#define HOLD_RING     (256 * 1024)
-#define HOLD_LINGER_S 60 /* after the run is over, for a client to take the rest of the output */
+#define HOLD_RING (256 * 1024)
 
 /* ghold to the shepherd: one datagram each. The first carries the program's ends as descriptors:
  * input, output, error; a terminal is one descriptor for all three. */

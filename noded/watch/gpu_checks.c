@@ -7,10 +7,10 @@
 
 #include "common/base/xalloc.h"
 #include "noded/gpu/gpus.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/watch/gpu_faults.h"
 #include "noded/watch/gpu_inventory.h"
-#include "noded/watch/gpu_occupants.h"
+#include "noded/watch/gpu_leftovers.h"
 
 struct gpu_checks {
 	char (*uuids)[GPUS_TEXT]; /* NULL: none is examined */
@@ -69,7 +69,7 @@ void gpu_checks_probed(struct launcher *l, const struct gpus *now)
 		return;
 	c->probing = false;
 	if (now->state == GPUS_FOUND)
-		gpu_occupants_check(l, c->uuids, c->n, occupants_known, l);
+		gpu_leftovers_check(l, c->uuids, c->n, occupants_known, l);
 	else
 		answer_check(l);
 }

@@ -2,9 +2,9 @@
  *
  * Three sources feed one list that is reported until the controller has acknowledged it:
  *
- *	Xids        as they come, from a child that waits for them (gpu/events.h)
+ *	Xids        as they come, from a child that waits for them (gpu/xid_events.h)
  *	probes      what gpu_inventory.c has found, compared with the faults known so far
- *	processes   on a GPU that no run holds (gpu_occupants.c)
+ *	processes   on a GPU that no run holds (gpu_leftovers.c)
  *
  * A fault that probes and samples find is reported once, and again only if the GPU was well in
  * between. If the fault is one that only a reset ends, its end is reported as a reset of the GPU. A
@@ -27,12 +27,12 @@
 #include "common/gpu/gpufault.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
-#include "noded/gpu/events.h"
 #include "noded/gpu/gpus.h"
+#include "noded/gpu/xid_events.h"
 #include "noded/record/record.h"
 #include "noded/runs/agent_channel.h"
-#include "noded/runs/parts.h"
-#include "noded/runs/places.h"
+#include "noded/runs/launcher_dirs.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/watch/gpu_inventory.h"
 
 #define RECORD     "faults"
@@ -132,7 +132,7 @@ static void save_faults(struct gpu_faults *f)
 	m.seen = messages(&f->seen);
 	m.n_last = f->last.n;
 	m.last = messages(&f->last);
-	if (record_write(f->l->places->rundir, RECORD, &m.base, 0, &err) < 0)
+	if (record_write(f->l->dirs->rundir, RECORD, &m.base, 0, &err) < 0)
 		log_error("faults of GPUs: %s", err.text);
 	messages_free(m.pending, m.n_pending);
 	messages_free(m.seen, m.n_seen);
@@ -159,7 +159,7 @@ static void load_faults(struct gpu_faults *f)
 	ProtobufCMessage *m = NULL;
 	const Gpusched__GpuFaultsRecord *r;
 
-	if (f->l->places->fresh || record_read(f->l->places->rundir, RECORD,
+	if (f->l->dirs->fresh || record_read(f->l->dirs->rundir, RECORD,
 	                                   &gpusched__gpu_faults_record__descriptor, &m, NULL) != 1)
 		return;
 	r = (const Gpusched__GpuFaultsRecord *)m;

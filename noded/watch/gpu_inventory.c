@@ -1,9 +1,9 @@
 /* gpu_inventory.c - see gpu_inventory.h
  *
- * The GPUs are probed by a process of its own (gpu/probe.h), at the start and every gpu_recheck_ms;
- * if anything has changed it is reported, and the network half registers again. Orders name GPUs by
- * UUID if the controller knows them from us; a run is not started on a GPU that the last probe did
- * not find.
+ * The GPUs are probed by a process of its own (gpu/probe_watchdog.h), at the start and every
+ * gpu_recheck_ms; if anything has changed it is reported, and the network half registers again.
+ * Orders name GPUs by UUID if the controller knows them from us; a run is not started on a GPU that
+ * the last probe did not find.
  */
 #include "config.h"
 
@@ -18,14 +18,14 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
-#include "noded/confine/containment.h"
-#include "noded/confine/rules.h"
+#include "noded/confine/containment_active.h"
+#include "noded/confine/effective_limits.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/device_grants.h"
 #include "noded/gpu/gpus.h"
-#include "noded/gpu/probe.h"
+#include "noded/gpu/probe_watchdog.h"
 #include "noded/job/jobenv.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 
 struct gpu_inventory {
 	struct launcher *l;
@@ -72,7 +72,7 @@ static void log_gpus(const struct gpus *g)
 
 static void probe_later(struct gpu_inventory *g)
 {
-	uint64_t ms = g->l->rules->gpu_recheck_ms;
+	uint64_t ms = g->l->limits->gpu_recheck_ms;
 	struct timeval tv = { .tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000 };
 
 	if (ms)

@@ -20,7 +20,7 @@
 #include "common/base/xalloc.h"
 #include "noded/gpu/gpus.h"
 #include "noded/runs/launcher_options.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/runs.h"
 #include "noded/watch/gpu_inventory.h"
 #include "noded/watch/run_usage.h"

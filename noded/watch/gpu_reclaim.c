@@ -1,5 +1,5 @@
 /* gpu_reclaim.c - taking borrowed GPU memory back for the run that it belongs to; see
- * gpu_reclaim.h, burst.h
+ * gpu_reclaim.h, borrowed_gpu_memory.h
  *
  * A start on GPUs with borrowed memory waits here, before anything is made for it, until the parts
  * of all runs are free: at least for one sample of the GPUs, and, while the GPUs are short, for
@@ -11,8 +11,8 @@
  * for a while after the launcher's start no run is released from its duty for lack of a run that
  * needs the memory.
  *
- * All this happens only if the site ends runs that use too much (overmem.h); else no start waits
- * and no run is asked.
+ * All this happens only if the site ends runs that use too much (gpu_memory_limit.h); else no start
+ * waits and no run is asked.
  */
 #include "config.h"
 
@@ -28,17 +28,17 @@
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
-#include "noded/confine/rules.h"
+#include "noded/confine/effective_limits.h"
 #include "noded/record/record.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_orders.h"
 #include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
-#include "noded/usage/burst.h"
-#include "noded/usage/overmem.h"
+#include "noded/usage/borrowed_gpu_memory.h"
+#include "noded/usage/gpu_memory_limit.h"
 #include "noded/watch/gpu_inventory.h"
 #include "noded/watch/run_usage.h"
-#include "noded/watch/usage_loop.h"
+#include "noded/watch/usage_sampling.h"
 
 #define SHARERS_MAX 256 /* runs with a part of one GPU that are considered */
 #define BACK_WAIT   ((usec_t)20000000)
@@ -101,7 +101,7 @@ static void add_run(struct run *r, void *arg)
 static void fill_gpu(struct launcher *l, unsigned index, struct shared_gpu *c)
 {
 	*c = (struct shared_gpu){ .index = index };
-	if (l->rules->over_memory != OVERMEM_END)
+	if (l->limits->over_memory != OVERMEM_END)
 		return;
 	runs_each(l, add_run, c);
 	for (size_t i = 0; i < c->n && !c->mem_mb; i++)
@@ -212,7 +212,7 @@ static bool run_is_needed(struct launcher *l, const struct run *r)
 {
 	struct shared_gpu *c = xcalloc(1, sizeof(*c));
 	bool needed = false, young = clock_us(CLOCK_MONOTONIC) - l->gpu_reclaim->born < BACK_WAIT &&
-	                             l->rules->over_memory == OVERMEM_END;
+	                             l->limits->over_memory == OVERMEM_END;
 	for (unsigned index = 0; index < GPU_INDEX_MAX && !needed; index++) {
 		if (!(r->gpus >> index & 1) || run_usage_own_mb(r, index) <= r->share_mb)
 			continue;
@@ -366,13 +366,13 @@ bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *
 {
 	uint64_t gpus = 0;
 
-	if (l->rules->over_memory != OVERMEM_END)
+	if (l->limits->over_memory != OVERMEM_END)
 		return false;
 	runs_each(l, find_borrower, &gpus);
 	if (!(gpus & run->gpus))
 		return false;
 	waiters_add(&l->gpu_reclaim->waiters, sizeof(struct waiter), run, fn, arg);
-	usage_loop_hurry(l);
+	usage_sampling_hurry(l);
 	return true;
 }
 
@@ -380,11 +380,11 @@ void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 {
 	waiters_leave(&l->gpu_reclaim->waiters, run);
 	if (!l->closing)
-		usage_loop_hurry(l);
+		usage_sampling_hurry(l);
 }
 
 void gpu_reclaim_run_over(struct launcher *l)
 {
 	if (l->gpu_reclaim && l->gpu_reclaim->waiters.first)
-		usage_loop_hurry(l);
+		usage_sampling_hurry(l);
 }

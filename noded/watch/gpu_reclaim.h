@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "common/job/run.h"
-#include "noded/runs/waiters.h"
+#include "noded/runs/waiting_starts.h"
 
 struct gpu_reclaim;
 struct launcher;

@@ -8,7 +8,7 @@
 
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/watch/gpu_faults.h"
 
 static void fill(const struct launcher *l, const struct gpu_use *use, Gpusched__GpuSample *m)

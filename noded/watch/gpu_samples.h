@@ -1,7 +1,7 @@
 /* gpu_samples.h - what each GPU of the node does, for the controller
  *
- * A message carries the samples of one round (usage_loop.c): of all GPUs, whether runs hold them or
- * not. They are not kept here: the controller shows the last ones.
+ * A message carries the samples of one round (usage_sampling.c): of all GPUs, whether runs hold
+ * them or not. They are not kept here: the controller shows the last ones.
  */
 #ifndef NODED_GPU_SAMPLES_H
 #define NODED_GPU_SAMPLES_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "common/gpusched.pb-c.h"
-#include "noded/gpu/sample.h"
+#include "noded/gpu/nvml_usage.h"
 
 struct launcher;
 

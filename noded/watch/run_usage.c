@@ -2,7 +2,7 @@
  *
  * How much of a GPU's memory a run with a part of it may use is computed after each sample, since
  * runs come and go: its own part, and of its burst what no other run has booked. Using more is
- * handled once (overmem.h), or, if others have come, by gpu_reclaim.c.
+ * handled once (gpu_memory_limit.h), or, if others have come, by gpu_reclaim.c.
  */
 #include "config.h"
 
@@ -17,16 +17,16 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "common/job/runused.h"
-#include "noded/confine/rules.h"
+#include "noded/confine/effective_limits.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/record/record.h"
 #include "noded/runs/agent_channel.h"
-#include "noded/runs/parts.h"
+#include "noded/runs/launcher_state.h"
 #include "noded/runs/run_orders.h"
 #include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
-#include "noded/usage/overmem.h"
-#include "noded/usage/used.h"
+#include "noded/usage/gpu_memory_limit.h"
+#include "noded/usage/usage_sums.h"
 #include "noded/watch/gpu_inventory.h"
 
 static void read_record(const struct run *r, const char *name,
@@ -160,7 +160,7 @@ static bool others_came(const struct run *r, const struct used_gpu *gpu)
 void run_usage_check_memory(struct run *r)
 {
 	struct run_usage *u = r->used;
-	enum overmem_policy policy = r->l->rules->over_memory;
+	enum overmem_policy policy = r->l->limits->over_memory;
 	char text[OVERMEM_TEXT];
 	int i;
 

@@ -1,4 +1,5 @@
-/* run_usage.h - what the launcher knows of one run's use: made by usage_loop.c, sample after sample
+/* run_usage.h - what the launcher knows of one run's use: made by usage_sampling.c, sample after
+ * sample
  *
  * It is in the run (run.used) from the first sample on. If several launchers have sampled a run
  * their results form one sum: it begins with the values of the `used` record.
@@ -12,9 +13,9 @@
 
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
-#include "noded/usage/meter.h"
-#include "noded/usage/overmem.h"
-#include "noded/usage/used.h"
+#include "noded/usage/cpu_memory_io.h"
+#include "noded/usage/gpu_memory_limit.h"
+#include "noded/usage/usage_sums.h"
 
 struct run;
 
@@ -49,7 +50,7 @@ void run_usage_check_memory(struct run *r);
 
 /* Of a GPU by its index. own_mb: what the run's own processes used of it at the last sample; before
  * the first sample 0, or all that the run may use if an earlier launcher asked it to give back
- * (burst_time). gpu_mb: the GPU's memory (0: not known). text: overmem.h's text on it. */
+ * (burst_time). gpu_mb: the GPU's memory (0: not known). text: gpu_memory_limit.h's text on it. */
 uint64_t run_usage_own_mb(const struct run *r, unsigned index);
 uint64_t run_usage_gpu_mb(const struct run *r, unsigned index);
 void run_usage_text(const struct run *r, unsigned index, char out[OVERMEM_TEXT]);

@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "noded/gpu/helper.h"
-#include "noded/gpu/sampler.h"
-#include "noded/usage/meter.h"
-#include "noded/usage/used.h"
+#include "noded/gpu/driver_process.h"
+#include "noded/gpu/sampler_watchdog.h"
+#include "noded/usage/cpu_memory_io.h"
+#include "noded/usage/usage_sums.h"
 
 #define ROUNDS     10
 #define PULSE_GPUS 8

@@ -6,7 +6,7 @@
 
 #include "common/base/hostlist.h"
 #include "common/base/text.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define MAX 1000

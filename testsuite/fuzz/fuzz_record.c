@@ -1,5 +1,5 @@
 /* fuzz_record.c - records on a node's disk (noded/record/record.h) and orders to a shepherd
- * (noded/record/ctl.h)
+ * (noded/record/order_socket.h)
  *
  * The first byte chooses: a record of one of the kinds, or a datagram. What is read as a record
  * must be one: written again and read again it is the same.
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/gpusched.pb-c.h"
-#include "noded/record/ctl.h"
+#include "noded/record/order_socket.h"
 #include "noded/record/record.h"
 #include "testsuite/fuzz/fuzz.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/text.h"
-#include "noded/shepherd/replica.h"
+#include "noded/shepherd/gprobe_messages.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define PIECE 700

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "common/conf/conf.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "testsuite/sim/checker.h"
 #include "testsuite/sim/engine.h"
 #include "testsuite/sim/fault_vfs.h"

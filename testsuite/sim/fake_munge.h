@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 
 struct fake_munge; /* one host's munge daemon */
 

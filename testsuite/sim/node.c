@@ -1,4 +1,4 @@
-/* node.c - see node.h */
+/* agent_loop.c - see agent_loop.h */
 #include "testsuite/sim/node.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 #include "common/net/frame.h"
 #include "common/net/msg.h"
 #include "common/net/signedjob.h"
-#include "noded/net/convert.h"
+#include "noded/net/convert_messages.h"
 #include "noded/sim/sim_launcher.h"
 #include "noded/sim/sim_samples.h"
 #include "testsuite/sim/gpus.h"
@@ -21,7 +21,7 @@
 
 #define DAY_S 86400
 
-/* How often a signature was used here: as noded/runs/sigcount.h. */
+/* How often a signature was used here: as noded/runs/signature_uses.h. */
 struct use {
 	uint32_t uid, task, n;
 	uint8_t nonce[SIGNEDJOB_NONCE_LEN];
@@ -260,7 +260,7 @@ static void memory_happened(
 	        r->run.attempt, r->run.rank, more);
 }
 
-/* As noded/net/node.c: to a controller whose orders count. */
+/* As noded/net/agent_loop.c: to a controller whose orders count. */
 static void tell_used(void *arg, struct run_id run, const struct run_used *used)
 {
 	struct sim_node *n = arg;
@@ -468,7 +468,7 @@ static void carry_out(struct sim_node *n)
 
 /* --- its GPUs -------------------------------------------------------------------------------- */
 
-/* Is there a controller whose orders count? As noded/net/node.c. */
+/* Is there a controller whose orders count? As noded/net/agent_loop.c. */
 static bool is_heard(const struct sim_node *n)
 {
 	struct agent_stats stats;

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "testsuite/sim/checker.h"
 #include "testsuite/sim/engine.h"
 

@@ -9,7 +9,7 @@
 #define TESTSUITE_SIM_WORKLOAD_H
 
 #include "common/gpusched.pb-c.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/signedjob.h"
 #include "testsuite/sim/checker.h"
 #include "testsuite/sim/engine.h"

@@ -40,8 +40,8 @@ check_includes() {
     for include in $(sed -n 's/^#include "\(.*\)"/\1/p' $(find "$src/$1" -name "*.[ch]") | sort -u); do
         case $include in
         "$1"/*.h) ;;
-        common/gpu/amount.h | common/job/requeue_on.h | common/conf/conf.h | common/conf/conf_find.h | common/job/depend.h | common/job/mail_types.h) ;;
-        common/base/bisect.h | common/base/each.h | common/base/error.h | common/gpu/gpufault.h | common/base/hostlist.h | common/gpu/near.h | common/base/numbers.h | common/job/reason.h | common/job/run.h) ;;
+        common/gpu/gpus_by_type.h | common/job/requeue_on.h | common/conf/conf.h | common/conf/conf_find.h | common/job/depend.h | common/job/mail_types.h) ;;
+        common/base/bisect.h | common/base/each.h | common/base/error.h | common/gpu/gpufault.h | common/base/hostlist.h | common/gpu/gpu_topology.h | common/base/number_list.h | common/job/reason.h | common/job/run.h) ;;
         common/base/strbuf.h | common/base/taskset.h | common/base/text.h | common/base/units.h | common/base/xalloc.h) ;;
         *) echo "$1 includes $include"; bad=1 ;;
         esac

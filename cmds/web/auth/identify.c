@@ -19,7 +19,7 @@
 #include "common/base/clock.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 
 #define NAME_BUFFER (64 * 1024)
 #define KEY_MIN     16 /* bytes of a key file */

@@ -23,7 +23,7 @@
 #include "common/base/strbuf.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 
 #define ANSWER_MAX (256 * 1024)
 #define BODY_MAX   (8 << 20)

@@ -19,13 +19,14 @@
 #include <string.h>
 
 #include "common/base/hostlist.h"
-#include "common/base/numbers.h"
+#include "common/base/number_list.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/explain/missing_resources.h"
+#include "ctld/core/explain/whatif.h"
 #include "ctld/core/intake/never_fits.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
@@ -36,7 +37,6 @@
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/decide.h"
 #include "ctld/core/sched/sched.h"
-#include "ctld/core/explain/whatif.h"
 #include "ctld/core/util/idmap.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
  *	max_attempts
  *		of an ended job, too, so that it can be requeued; never fewer than it has had
  *
- * The nonce stays, and with it the counts of the launchers (noded/runs/sigcount.h).
+ * The nonce stays, and with it the counts of the launchers (noded/runs/signature_uses.h).
  */
 #ifndef CTLD_CORE_REPLACE_SPEC_H
 #define CTLD_CORE_REPLACE_SPEC_H

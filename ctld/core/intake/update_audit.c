@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/rows/state.h"
 

@@ -1,6 +1,6 @@
 /* closest_gpus.h - which GPUs of a node to give to one job, so that they are close to each other
  *
- * If it is known how close a node's GPUs are (common/gpu/near.h), the best set of `n` of the
+ * If it is known how close a node's GPUs are (common/gpu/gpu_topology.h), the best set of `n` of the
  * available GPUs is chosen by these rules, in this order:
  *
  *	1. Its two farthest GPUs are the closest: a collective operation is as slow as its
@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "common/conf/conf.h"
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 
 #define CLOSEST_TRIED 1000
 

@@ -1,7 +1,7 @@
 /* gpu_topology.h - how close a node's GPUs are to each other, as configured and as reported
  *
  * The configuration may give it (`gpu_near`), and an agent reports what it has found
- * (common/gpu/near.h). The report counts. The configured value counts where there is no report: for
+ * (common/gpu/gpu_topology.h). The report counts. The configured value counts where there is no report: for
  * nodes without hardware or without an agent yet, and where a driver does not say.
  *
  * The configured closeness is also a demand: if two GPUs are reported farther from each other, one

@@ -10,7 +10,7 @@
 #ifndef CTLD_CORE_REQUESTS_H
 #define CTLD_CORE_REQUESTS_H
 
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "ctld/core/request/gpu_share.h"
 #include "ctld/core/request/shape.h"
 #include "ctld/core/rows/event.h"

@@ -22,7 +22,7 @@
 #include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "common/gpu/amount.h"
+#include "common/gpu/gpus_by_type.h"
 #include "ctld/core/request/nodefilter.h"
 
 #define MAX_COUNT 9999 /* of GPUs in one alternative */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/gpu/near.h"
+#include "common/gpu/gpu_topology.h"
 #include "ctld/core/request/gpu_share.h"
 #include "ctld/core/rows/event.h"
 

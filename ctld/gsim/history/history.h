@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/command_line.h"
 #include "common/base/error.h"
-#include "common/base/tool.h"
 #include "common/job/run.h"
 
 /* How it fared, where its file says so. What is not known is "" or 0. */

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
+#include "common/net/msg_truncate.h"
 #include "common/net/msgfield.h"
-#include "common/net/msgfit.h"
 
 #define ITEM_HEAD 6 /* bytes before an item: tag and length */
 

@@ -4,7 +4,7 @@
  * put into it one by one, and it is sent before another one would make it too large: PART_BYTES and
  * one more item of PART_ITEM_MAX are within MSG_BODY_MAX_MANY.
  *
- * An item that is larger is cut, and says so (common/net/msgfit.h). If the request asked for whole
+ * An item that is larger is cut, and says so (common/net/msg_truncate.h). If the request asked for whole
  * items, such an item is sent in pieces instead, each of them the last item of its part (`more`) or
  * the first of the next one (`continues`).
  */

@@ -16,7 +16,7 @@
 
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "common/net/signedjob.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
@@ -25,6 +25,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/blobs.h"
 #include "ctld/loop/calls.h"
+#include "ctld/loop/fair_queue.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/fair_queue.h"

@@ -10,7 +10,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/error.h"
-#include "common/net/mcred.h"
+#include "common/net/munge.h"
 #include "ctld/core/rows/event.h"
 
 /* A spec as it travels, borrowed. */

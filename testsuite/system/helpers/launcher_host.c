@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "noded/gpu/helper.h"
-#include "noded/contain/private.h"
+#include "noded/contain/private_mounts.h"
+#include "noded/gpu/driver_process.h"
 #include "noded/launcher/launcher.h"
 
 static int copy(int from, int to)

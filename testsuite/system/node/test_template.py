@@ -1,4 +1,4 @@
-"""Shepherds are forked from a template (noded/shepherd/template_server.h): no different from executed ones, and nothing depends on it."""
+"""Shepherds are forked from a template (noded/shepherd/fork_server.h): no different from executed ones, and nothing depends on it."""
 
 import os
 import pathlib

@@ -9,7 +9,7 @@
 
 #include "common/net/frame.h"
 #include "common/net/msg.h"
-#include "common/net/msgscan.h"
+#include "common/net/msg_validate.h"
 
 #define T(sym) GPUSCHED__MSG_TYPE__MSG_##sym
 

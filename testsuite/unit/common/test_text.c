@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/base/numbers.h"
+#include "common/base/number_list.h"
 #include "common/base/text.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -15,12 +15,12 @@
 #include <cmocka.h>
 
 #include "noded/contain/procs.h"
-#include "noded/gpu/helper.h"
-#include "noded/gpu/sampler.h"
-#include "noded/usage/burst.h"
-#include "noded/usage/meter.h"
-#include "noded/usage/overmem.h"
-#include "noded/usage/used.h"
+#include "noded/gpu/driver_process.h"
+#include "noded/gpu/sampler_watchdog.h"
+#include "noded/usage/borrowed_gpu_memory.h"
+#include "noded/usage/cpu_memory_io.h"
+#include "noded/usage/gpu_memory_limit.h"
+#include "noded/usage/usage_sums.h"
 #include "testsuite/unit/lib/standin.h"
 
 #define LONG_MS  20000 /* never waited for */

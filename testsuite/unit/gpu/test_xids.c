@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 
 #include "common/base/xalloc.h"
-#include "noded/gpu/events.h"
-#include "noded/gpu/helper.h"
-#include "noded/gpu/probe.h"
+#include "noded/gpu/driver_process.h"
+#include "noded/gpu/probe_watchdog.h"
+#include "noded/gpu/xid_events.h"
 #include "testsuite/unit/lib/standin.h"
 
 #define LONG_MS 20000 /* never waited for */

@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "noded/net/convert.h"
+#include "noded/net/convert_messages.h"
 #include "noded/sim/sim_launcher.h"
 
 enum { SEEDS = 400, STEPS = 1500, RUNS = 120, QUEUE = 256 };

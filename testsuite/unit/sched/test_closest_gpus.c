@@ -1,4 +1,4 @@
-/* test_closest_gpus.c - common/gpu/near.h and ctld/core/place/closest_gpus.h: which GPUs are taken
+/* test_closest_gpus.c - common/gpu/gpu_topology.h and ctld/core/place/closest_gpus.h: which GPUs are taken
  * for one job
  *
  * Machines as they are sold, with what is free on them and what is to be taken; and random ones, on
