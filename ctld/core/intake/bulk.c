@@ -16,7 +16,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/intake/intake.h"
-#include "ctld/core/jobs/depends_ask.h"
+#include "ctld/core/jobs/depends_check.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/records/audit_note.h"

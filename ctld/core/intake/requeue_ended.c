@@ -11,7 +11,7 @@
 
 #include "ctld/core/intake/intake.h"
 #include "ctld/core/intake/update.h"
-#include "ctld/core/jobs/depends_ask.h"
+#include "ctld/core/jobs/depends_check.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"

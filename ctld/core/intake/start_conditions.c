@@ -12,7 +12,7 @@
 
 #include "common/base/units.h"
 #include "common/job/reason.h"
-#include "ctld/core/jobs/depends_ask.h"
+#include "ctld/core/jobs/depends_check.h"
 #include "ctld/core/jobs/depends_open.h"
 #include "ctld/core/jobs/depends_why.h"
 #include "ctld/core/rows/state.h"

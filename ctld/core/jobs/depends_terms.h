@@ -17,7 +17,7 @@
  *
  *	depends_open.h        does a job have to wait, until when, can it never start?
  *	depends_why.h         what it waits for, as text for people
- *	depends_ask.h         may a job wait for this?
+ *	depends_check.h         may a job wait for this?
  *	depends_queue.h       jobs whose start or end decides terms of others
  *	depends_attach.h      a job gets the terms of its text, and they hang on other jobs
  *	depends_never.h       a job that can never start is ended

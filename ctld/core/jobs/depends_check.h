@@ -1,6 +1,6 @@
-/* depends_ask.h - may a job wait for this? */
-#ifndef CTLD_CORE_DEPENDS_ASK_H
-#define CTLD_CORE_DEPENDS_ASK_H
+/* depends_check.h - may a job wait for this? */
+#ifndef CTLD_CORE_DEPENDS_CHECK_H
+#define CTLD_CORE_DEPENDS_CHECK_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* test_core_correspond.c - aftercorr: task by task, or by the whole where there is no such task */
+/* test_core_depends_aftercorr.c - aftercorr: task by task, or by the whole where there is no such task */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

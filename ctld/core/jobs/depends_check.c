@@ -1,4 +1,4 @@
-/* depends_ask.c - see depends_ask.h
+/* depends_check.c - see depends_check.h
  *
  * No job is changed here. There are two checks. Does each term name something that a job can wait
  * for: a job in memory, or one whose end is still known (rows/outcomes.h), with the tasks that it
@@ -8,7 +8,7 @@
  * CIRCLE_STEPS terms: then the change is refused, since a circle that was not found would wait for
  * ever.
  */
-#include "ctld/core/jobs/depends_ask.h"
+#include "ctld/core/jobs/depends_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
