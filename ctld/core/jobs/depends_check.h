@@ -12,9 +12,9 @@ struct taskset;
 
 /* May a job (an array of these tasks; NULL: no array) wait for this? `job` NULL: a new job. Each
  * id must be that of a job in memory that the caller may see, or of a job in history whose end is
- * known (outcomes.h, which does not say whose job it was); such an end decides the term at once. A
- * job may not wait for itself, and no named job may wait for `job`, directly or through others.
- * *kept becomes the text as rows keep it; the caller owns it. */
+ * known (ended_outcomes.h, which does not say whose job it was); such an end decides the term at
+ * once. A job may not wait for itself, and no named job may wait for `job`, directly or through
+ * others. *kept becomes the text as rows keep it; the caller owns it. */
 int depends_check(const struct core *core, const struct caller *caller, const struct job *job,
         const struct taskset *tasks, const char *text, char **kept, struct error *err);
 

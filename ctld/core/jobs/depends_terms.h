@@ -9,7 +9,7 @@
  *
  * aftercorr of an array on another array is decided task by task (depends_aftercorr.h). A term on
  * some tasks of an array (12_[1-3]) has one edge for all of them (depends_range.h). singleton
- * depends on the other jobs of the same user with the same name (namesakes.h) and is evaluated
+ * depends on the other jobs of the same user with the same name (singletons.h) and is evaluated
  * afresh each time.
  *
  * Edges, queue and names are volatile: a start rebuilds them from the rows. What is here changes

@@ -1,6 +1,6 @@
 /* gpu_use.h - a GPU is taken out of use, or returned to use
  *
- * By an operator (operate.c), or because of a fault and after a check (gpu_faults.c). The list of
+ * By an operator (node_control.c), or because of a fault and after a check (gpu_faults.c). The list of
  * drained GPUs changes (gpu_drains.h), and with it which GPUs of the node can be given to jobs,
  * what its other GPUs amount to, and when its agent is to check them (gpu_checks.h). What runs on
  * the GPU continues.
