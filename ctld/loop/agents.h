@@ -3,7 +3,7 @@
  * An agent's session begins with REGISTER; the core answers with the whole wanted set and speaks to
  * that session until it is superseded or gone. Orders are messages like others: held by the gate
  * until the state they follow from is on disk. A launch also needs what its owner signed: at hand
- * (blobs.h), or read by the store with the commit it waits for anyway.
+ * (script_cache.h), or read by the store with the commit it waits for anyway.
  */
 #ifndef CTLD_AGENTS_H
 #define CTLD_AGENTS_H

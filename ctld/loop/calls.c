@@ -11,7 +11,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/fair_queue.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 
 struct calls {
 	struct idmap *map;

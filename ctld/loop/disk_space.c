@@ -6,7 +6,7 @@
 #include "common/conf/conf.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/blobs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/store/store.h"
 

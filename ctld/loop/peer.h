@@ -38,7 +38,7 @@ struct peer {
 	uint64_t settings; /* hash of those that it was told */
 	/* bookkeeping; what is charged to its user: core/records/controller_budget.h */
 	bool closed, paused;
-	struct user_sessions *user; /* session_limits.h; NULL: an agent, or closed */
+	struct user_sessions *user; /* session_admission.h; NULL: an agent, or closed */
 	TAILQ_ENTRY(peer) of_user;
 	size_t work, work_bytes; /* taken from it and not yet done with */
 	size_t input;            /* bytes of a frame in the making */

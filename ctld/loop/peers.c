@@ -18,8 +18,8 @@
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/fair_queue.h"
-#include "ctld/loop/session_limits.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/session_admission.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/wire/answer_frame.h"
 #include "ctld/wire/convert.h"
 
@@ -227,27 +227,6 @@ static void has_gone(struct ctld *c, struct peer *peer)
 }
 
 /* --- coming in ----------------------------------------------------------------------------- */
-
-static int on_admit(
-        struct sessions *ss, const struct session_peer *sp, void *arg, struct error *err)
-{
-	struct ctld *c = arg;
-	uint32_t node;
-
-	(void)ss;
-	if (!sp->node[0])
-		return user_peers_admit(c, sp->uid, err) < 0 ? err->code : 0;
-	if (sp->uid != 0 && sp->uid != c->agent_uid) {
-		error_set(err, ERR_NOT_PERMITTED, "uid %u may not speak for node %s",
-		        (unsigned)sp->uid, sp->node);
-		return ERR_NOT_PERMITTED;
-	}
-	if (!node_names_find(c->node_names, sp->node, &node)) {
-		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", sp->node);
-		return ERR_NO_NODE;
-	}
-	return user_peers_admit_agent(c, node, err) < 0 ? err->code : 0;
-}
 
 static void on_opened(struct session *s, void *arg)
 {
@@ -548,7 +527,7 @@ static void on_writable(struct session *s, void *arg)
 }
 
 const struct session_ops peers_ops = {
-	.admit = on_admit,
+	.admit = session_admit,
 	.opened = on_opened,
 	.frame = on_frame,
 	.writable = on_writable,

@@ -12,7 +12,7 @@
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/disk_space.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/call/job_filter.h"
 #include "ctld/wire/convert.h"
 

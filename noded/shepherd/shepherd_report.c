@@ -17,7 +17,7 @@
 #include "noded/shepherd/output_summary.h"
 #include "noded/shepherd/shepherd_impl.h"
 #include "noded/usage/cpu_memory_io.h"
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 
 static uint64_t cpu_time(const struct shepherd *s)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 
 #define SIZE_TEXT 32
 

@@ -26,7 +26,7 @@
 #include "noded/runs/run_records.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/gpu_memory_limit.h"
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 #include "noded/watch/gpu_inventory.h"
 
 static void read_record(const struct run *r, const char *name,

@@ -15,7 +15,7 @@
 #include "common/job/run.h"
 #include "noded/usage/cpu_memory_io.h"
 #include "noded/usage/gpu_memory_limit.h"
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 
 struct run;
 

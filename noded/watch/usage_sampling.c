@@ -48,7 +48,7 @@
 #include "noded/runs/launcher_state.h"
 #include "noded/runs/runs.h"
 #include "noded/usage/cpu_memory_io.h"
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 #include "noded/watch/gpu_inventory.h"
 #include "noded/watch/gpu_samples.h"
 #include "noded/watch/run_usage.h"

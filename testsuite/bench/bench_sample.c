@@ -20,7 +20,7 @@
 #include "noded/gpu/driver_process.h"
 #include "noded/gpu/sampler_watchdog.h"
 #include "noded/usage/cpu_memory_io.h"
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 
 #define ROUNDS     10
 #define PULSE_GPUS 8

@@ -10,7 +10,7 @@
  *	waits     calls.c, jobs/bulk.c          a request that would stay open is refused
  *	unread    peers.c                       no answer is made, nothing is read from the user
  *	memory    job_budget.c                  a request for more jobs, or larger ones, is refused
- *	scripts   jobs/submit_read.c, blobs.c   a request that would store more is refused
+ *	scripts   jobs/submit_read.c, script_cache.c   a request that would store more is refused
  *	time      fair_queue.c                  never; the user's next turn comes later
  *
  * The accounts belong to the core. The core itself charges only memory, and only memory influences

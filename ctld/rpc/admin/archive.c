@@ -6,7 +6,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/acct/acct_walk.h"
 #include "ctld/store/archive.h"
 #include "ctld/store/store.h"

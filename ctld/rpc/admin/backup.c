@@ -6,7 +6,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/store/store.h"
 

@@ -10,7 +10,7 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/rpc.h"
 
 /* A web user that asks for one uid after the other may not fill the memory with their names. */

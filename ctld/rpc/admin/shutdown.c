@@ -2,7 +2,7 @@
 #include "common/base/log.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/rpc.h"
 
 int rpc_shutdown(struct ctld *c, const struct rpc *rpc, struct error *err)

@@ -9,7 +9,7 @@
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/rpc.h"
 
 #define USERS_A_PART 256

@@ -10,7 +10,7 @@
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/blobs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"

@@ -23,7 +23,7 @@
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/core/records/job.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/blobs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/inputs.h"

@@ -13,10 +13,10 @@
 #include "ctld/core/core.h"
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/blobs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/session_limits.h"
+#include "ctld/loop/session_admission.h"
 #include "ctld/rpc/rpc.h"
 
 /* A request; the store has been asked for its answer, and may tell when the request has gone. */

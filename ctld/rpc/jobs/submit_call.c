@@ -14,7 +14,7 @@
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 #include "ctld/rpc/jobs/bulk.h"
 #include "ctld/rpc/jobs/submit_read.h"
 #include "ctld/rpc/rpc.h"

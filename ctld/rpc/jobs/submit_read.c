@@ -16,7 +16,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/blobs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/wire/convert.h"
 
 #define SPEC_ARENA_CAP(len) (((size_t)4 << 20) + 24 * (len)) /* decoded specs, of all jobs */

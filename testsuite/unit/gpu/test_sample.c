@@ -20,7 +20,7 @@
 #include "noded/usage/borrowed_gpu_memory.h"
 #include "noded/usage/cpu_memory_io.h"
 #include "noded/usage/gpu_memory_limit.h"
-#include "noded/usage/usage_sums.h"
+#include "noded/usage/usage_per_run.h"
 #include "testsuite/unit/lib/standin.h"
 
 #define LONG_MS  20000 /* never waited for */

@@ -191,7 +191,7 @@ static void test_whose_bytes(void **state)
 	check_stored(p, 1000, 0);
 }
 
-static void test_blobs(void **state)
+static void test_script_cache(void **state)
 {
 	struct place *p = *state;
 	struct store *store = fixture_open(p->dir, NULL, false, p->base);
@@ -576,7 +576,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_blobs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_script_cache, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kept_blobs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_whose_bytes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_second_is_refused, set_up, tear_down),

@@ -1,5 +1,5 @@
-/* usage_sums.c - see usage_sums.h */
-#include "noded/usage/usage_sums.h"
+/* usage_per_run.c - see usage_per_run.h */
+#include "noded/usage/usage_per_run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* blobs.h - the signed bytes of jobs: on their way to the store, and those used lately
+/* script_cache.h - the signed bytes of jobs: on their way to the store, and those used lately
  *
  * The core has no signed bytes. Those of a job that was just submitted are here until they are in a
  * batch. After that they stay for a while, because many jobs start soon after their submit and then
@@ -11,8 +11,8 @@
  * The bytes are copies. The jobs of one submit share one piece of memory, which is freed with the
  * last of them; so nothing else of the request is kept alive by them.
  */
-#ifndef CTLD_BLOBS_H
-#define CTLD_BLOBS_H
+#ifndef CTLD_SCRIPT_CACHE_H
+#define CTLD_SCRIPT_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>

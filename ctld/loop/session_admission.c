@@ -1,5 +1,5 @@
-/* session_limits.c - see session_limits.h */
-#include "ctld/loop/session_limits.h"
+/* session_admission.c - see session_admission.h */
+#include "ctld/loop/session_admission.h"
 
 #include <stdlib.h>
 
@@ -9,8 +9,9 @@
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/peer.h"
-#include "ctld/loop/users.h"
+#include "ctld/loop/user_names.h"
 
 /* Descriptors that are no users' sessions: handshakes, the store's, logs, workers. */
 #define OTHER_DESCRIPTORS 2048
@@ -188,7 +189,7 @@ void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from)
 	count_agent(c->user_peers, peer->node, true);
 }
 
-int user_peers_admit_agent(struct ctld *c, uint32_t node, struct error *err)
+static int admit_agent(struct ctld *c, uint32_t node, struct error *err)
 {
 	if (agents_of(c->user_peers, node) < USER_PEERS_AGENT)
 		return 0;
@@ -210,6 +211,26 @@ static struct user_sessions *take_user(struct user_peers *u, uid_t uid)
 	TAILQ_INSERT_TAIL(&u->users, us, next);
 	idmap_insert(u->map, (uint64_t)uid + 1, us);
 	return us;
+}
+
+int session_admit(struct sessions *ss, const struct session_peer *sp, void *arg, struct error *err)
+{
+	struct ctld *c = arg;
+	uint32_t node;
+
+	(void)ss;
+	if (!sp->node[0])
+		return user_peers_admit(c, sp->uid, err) < 0 ? err->code : 0;
+	if (sp->uid != 0 && sp->uid != c->agent_uid) {
+		error_set(err, ERR_NOT_PERMITTED, "uid %u may not speak for node %s",
+		        (unsigned)sp->uid, sp->node);
+		return ERR_NOT_PERMITTED;
+	}
+	if (!node_names_find(c->node_names, sp->node, &node)) {
+		error_set(err, ERR_NO_NODE, "node %s is not in the configuration", sp->node);
+		return ERR_NO_NODE;
+	}
+	return admit_agent(c, node, err) < 0 ? err->code : 0;
 }
 
 void user_peers_add(struct ctld *c, struct peer *peer)

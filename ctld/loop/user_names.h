@@ -1,11 +1,11 @@
-/* users.h - login names and groups
+/* user_names.h - login names and groups
  *
  * Name services may be slow or down, so names are looked up in workers and kept: a name for
  * USERS_KEEP_S, "there is no such user" for USERS_KEEP_NONE_S. When a lookup fails (the service
  * does not answer) an old answer stays good.
  */
-#ifndef CTLD_USERS_H
-#define CTLD_USERS_H
+#ifndef CTLD_USER_NAMES_H
+#define CTLD_USER_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>

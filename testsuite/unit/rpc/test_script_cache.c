@@ -1,4 +1,4 @@
-/* test_blobs.c - signed bytes are at hand, then in a batch, then read again; and numbers to
+/* test_script_cache.c - signed bytes are at hand, then in a batch, then read again; and numbers to
  * pointers */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/records/controller_budget.h"
 #include "ctld/core/util/idmap.h"
-#include "ctld/loop/blobs.h"
+#include "ctld/loop/script_cache.h"
 
 static struct budget *budget;
 

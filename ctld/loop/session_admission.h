@@ -1,7 +1,7 @@
-/* session_limits.h - the sessions of each user: how many there may be, and which one is ended for a
- * new one
+/* session_admission.h - which sessions there may be: an agent's in the name of its node, and each
+ * user's up to a number, with the one that is ended for a new one
  *
- * A new session is refused only if no other can be ended for it:
+ * A new session of a user is refused only if no other can be ended for it:
  *
  *	the user has sessions_per_user    the user's longest idle session ends
  *	users have max_sessions in all    the longest idle session of the user with most ends; if
@@ -17,14 +17,15 @@
  * meanwhile has read nothing of its answers for USER_PEERS_STUCK_S is ended, because otherwise one
  * program that does not read would lock out its user.
  */
-#ifndef CTLD_SESSION_LIMITS_H
-#define CTLD_SESSION_LIMITS_H
+#ifndef CTLD_SESSION_ADMISSION_H
+#define CTLD_SESSION_ADMISSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "common/base/error.h"
+#include "common/net/session.h"
 
 struct ctld;
 struct peer;
@@ -47,10 +48,12 @@ struct user_peers_hooks {
 struct user_peers *user_peers_new(const struct user_peers_hooks *hooks);
 void user_peers_free(struct user_peers *u); /* after the peers; NULL is fine */
 
-/* Is there room for one more, of a user or of the agent of a node? It is made, if need be. -1 with
- * `err`. */
+/* For session_ops.admit: may this peer have a session? Only root and the agents' user speak for a
+ * node, and only for one of the configuration. 0, or the error with `err`. */
+int session_admit(struct sessions *ss, const struct session_peer *sp, void *arg, struct error *err);
+
+/* Is there room for one more of a user? It is made, if need be. -1 with `err`. */
 int user_peers_admit(struct ctld *c, uid_t uid, struct error *err);
-int user_peers_admit_agent(struct ctld *c, uint32_t node, struct error *err);
 
 /* A session has begun; it has ended. */
 void user_peers_add(struct ctld *c, struct peer *peer);

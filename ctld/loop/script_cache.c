@@ -1,5 +1,5 @@
-/* blobs.c - see blobs.h */
-#include "ctld/loop/blobs.h"
+/* script_cache.c - see script_cache.h */
+#include "ctld/loop/script_cache.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* usage_sums.h - what a run uses, added up from samples; no I/O
+/* usage_per_run.h - what a run uses, added up from samples; no I/O
  *
  * A sample is what the GPUs did since the previous one, and what the run's processes have used so
  * far. A run that has a slot alone is charged with all of the slot's use, including that of unknown
@@ -10,8 +10,8 @@
  *
  * Peaks never fall, and neither do CPU time and I/O when they are sums over processes that end.
  */
-#ifndef NODED_USAGE_SUMS_H
-#define NODED_USAGE_SUMS_H
+#ifndef NODED_USAGE_PER_RUN_H
+#define NODED_USAGE_PER_RUN_H
 
 #include <stdbool.h>
 

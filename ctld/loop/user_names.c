@@ -1,5 +1,5 @@
-/* users.c - see users.h */
-#include "ctld/loop/users.h"
+/* user_names.c - see user_names.h */
+#include "ctld/loop/user_names.h"
 
 #include <errno.h>
 #include <grp.h>
