@@ -212,7 +212,7 @@ def test_files_follow(cluster):
     cluster.run("gserve", "stop", "chat")
     cluster.wait_fed()
     cluster.wait_gone("chat")
-    assert not list(d.glob("*.gfeed"))
+    wait_until(lambda: not list(d.glob("*.gfeed")), "no file that is being written to stay")
 
 
 def test_nothing_is_lost_while_the_controller_is_away(cluster):

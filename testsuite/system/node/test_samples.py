@@ -91,9 +91,11 @@ def test_what_breaks_harms_no_other(cluster, machine):
     machine.set(h100(0), h100(1, "temp=43"), *MIG, "crash call=nvmlDeviceGetPowerUsage gpu=0")
     sampled(c, "GPU-1", temp_c=43)
     machine.set(h100(0, "temp=44"), h100(1), *MIG)
-    job = c.submit("true", "--gpus=h100:2")
-    c.wait_state(job, "COMPLETED")
-    sampled(c, "GPU-0", temp_c=44)  # it is looked at again when runs have come and gone
+
+    def after_a_job():  # it is sampled again when runs have come and gone since it broke
+        c.wait_state(c.submit("true", "--gpus=h100:2"), "COMPLETED")
+        return devices(c)["GPU-0"].get("temp_c") == 44
+    wait_until(after_a_job, "GPU-0 to be sampled again")
 
 
 def test_xids(cluster, machine):

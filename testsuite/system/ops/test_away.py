@@ -8,7 +8,7 @@ import time
 import pytest
 from cluster import BIN, BUILD, SANITIZED, Cluster, wait_until
 
-JOBS, NODES = 6000, 6000
+JOBS, NODES = (3000, 3000) if SANITIZED else (6000, 6000)
 LISTS = ["gqueue", "gqueue --all -l", "gqueue --start", "ginfo", "ginfo -N", "ginfo --gpus", "gprio", "gprio --weights", "gshare", "gacct -s PENDING",
          "greport use", "gctl events", "gctl stats", "gctl ping", "gctl show node n0001", "gctl show partition"]
 LONG = ["gqueue", "gprio", "ginfo -N", "ginfo --gpus", "gacct -s PENDING"]

@@ -11,9 +11,10 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from cluster import BUILD, wait_until
+from cluster import BUILD, SANITIZED, wait_until
 
 GSIM = str(BUILD / "ctld/gsim/gsim")
+N = 150 if SANITIZED else 400  # jobs of `busy`
 HEAD = "job_id,submit_s,duration_s,gpus,group,gpu_type"
 JOBS = "job_id,account,partition,gpus,state,attempts,submit_s,start_s,end_s,estimate_s"
 ALL = ["demand", "starts", "use", "waits-accounts", "waits-sizes"]
@@ -41,7 +42,7 @@ def fixture_busy(tmp_path):
     """More than the cluster can do at once, of hostile accounts and two types."""
     chance = random.Random(3)
     rows = [HEAD]
-    for i in range(400):
+    for i in range(N):
         rows.append(f"j{i},{i * 60},{chance.randrange(60, 4000)},{chance.choice([1, 2, 4, 8])},"
                     f"{chance.choice(['vision', '<script>&', 'speech'])},{chance.choice(['h100', 'l40s'])}")
     (tmp_path / "jobs.csv").write_text("\n".join(rows) + "\n")
@@ -91,9 +92,9 @@ def test_compared_by_hand(tmp_path, busy):
     gsim(*busy, "--jobs", b, "--policy=fifo")
     r = json.loads(gsim("--compare", "--json", a, b).stdout)
     one, two = waits(a), waits(b)
-    assert r["jobs"]["both"] == len(one) == 400 and r["jobs"]["only_a"] == r["jobs"]["only_b"] == 0
+    assert r["jobs"]["both"] == len(one) == N and r["jobs"]["only_a"] == r["jobs"]["only_b"] == 0
     difference = [two[j] - one[j] for j in one]
-    assert r["all"]["difference_s"] == pytest.approx(sum(difference) / 400)
+    assert r["all"]["difference_s"] == pytest.approx(sum(difference) / N)
     assert r["all"]["longer"] == sum(d > 1 for d in difference) and r["all"]["shorter"] == sum(d < -1 for d in difference)
     assert r["all"]["interval_s"][0] < r["all"]["difference_s"] < r["all"]["interval_s"][1]
     assert [s["size"] for s in r["sizes"]] == ["1 GPU", "2-4 GPUs", "5-8 GPUs"]
@@ -119,7 +120,7 @@ def test_compared_by_hand(tmp_path, busy):
 def test_comparison_for_people(tmp_path, busy):
     out = tmp_path / "charts"
     r = gsim(*busy, "--against=fifo", "--plot", out)
-    assert "jobs      400 in both, 0 only in A, 0 only in B" in r.stdout
+    assert f"jobs      {N} in both, 0 only in A, 0 only in B" in r.stdout
     assert "\nACCOUNT " in r.stdout and "\nSIZE " in r.stdout and "longer" in r.stdout
     assert all(len(line) <= 110 for line in r.stdout.splitlines())
     assert sorted(p.stem for p in out.iterdir()) == ["compare-accounts", "compare-sizes", "compare-waits"]
