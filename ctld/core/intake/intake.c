@@ -23,7 +23,7 @@
 #include "ctld/core/intake/start_conditions.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/services/services.h"
