@@ -20,7 +20,7 @@
 #include "common/net/worker.h"
 #include "ctld/become.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/effects.h"
 #include "ctld/loop/agents.h"
 #include "ctld/loop/script_cache.h"

@@ -295,7 +295,7 @@ struct conf_controller {
 	uint64_t min_free_mb;                   /* below: submits are refused */
 	uint32_t workers;                       /* helper threads */
 	uint32_t max_sessions;                  /* of users, all together */
-	/* What one user may hold (ctld/core/records/controller_budget.h); sizes in bytes. */
+	/* What one user may hold (ctld/core/records/per_user_budget.h); sizes in bytes. */
 	uint32_t sessions_per_user, streams_per_user;
 	uint64_t requests_per_user, waits_per_user, unread_per_user, memory_per_user;
 	uint64_t scripts_per_user;

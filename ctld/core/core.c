@@ -49,7 +49,7 @@
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/preempt/preempt_rules.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/singletons.h"
 #include "ctld/core/records/node.h"

@@ -84,7 +84,7 @@ void core_reconfigure(struct core *core, const struct conf *conf, struct clocks 
  * next call that changes the core; nodes and partitions have the same indices. */
 const struct conf *core_conf(const struct core *core);
 /* The accounts of each user: the core charges the jobs in memory, the world all else
- * (controller_budget.h). */
+ * (per_user_budget.h). */
 struct budget *core_budget(const struct core *core);
 
 /* Was a submit of this user with that token (NONCE_BYTES) accepted? */

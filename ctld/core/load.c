@@ -37,7 +37,7 @@
 #include "ctld/core/nodes/discovered_hardware.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/singletons.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"

@@ -6,7 +6,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"

@@ -53,7 +53,7 @@ struct calls *calls_new(void);
 void calls_free(struct calls *r); /* after peers; NULL is fine */
 
 /* Takes `data` over. NULL when the peer has too many open, or its user's hold too much
- * (controller_budget.h): it was answered ERR_BUSY, data freed. */
+ * (per_user_budget.h): it was answered ERR_BUSY, data freed. */
 struct call *call_new(
         struct ctld *c, struct peer *peer, uint64_t id, const struct call_ops *ops, void *data);
 struct call *call_find(struct ctld *c, uint64_t number); /* NULL: it has ended */

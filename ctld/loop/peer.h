@@ -36,7 +36,7 @@ struct peer {
 	bool registered;
 	bool takes_settings;
 	uint64_t settings; /* hash of those that it was told */
-	/* bookkeeping; what is charged to its user: core/records/controller_budget.h */
+	/* bookkeeping; what is charged to its user: core/records/per_user_budget.h */
 	bool closed, paused;
 	struct user_sessions *user; /* session_admission.h; NULL: an agent, or closed */
 	TAILQ_ENTRY(peer) of_user;

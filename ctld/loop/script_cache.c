@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/util/idmap.h"
 
 struct entry {

@@ -12,7 +12,7 @@
  * sessions, and connections that are not authenticated are bounded by common/net/session.h.
  *
  * A user whose unread answers or requests in the works have used up their budget
- * (core/records/controller_budget.h) is *choked*: nothing more is read from the user's sessions
+ * (core/records/per_user_budget.h) is *choked*: nothing more is read from the user's sessions
  * and no answer is begun for them, until half of the budget is free again. A session that
  * meanwhile has read nothing of its answers for USER_PEERS_STUCK_S is ended, because otherwise one
  * program that does not read would lock out its user.

@@ -1,4 +1,4 @@
-"""One budget for each user: what one may hold of the controller, and that it is taken from nobody else (core/records/controller_budget.h)."""
+"""One budget for each user: what one may hold of the controller, and that it is taken from nobody else (core/records/per_user_budget.h)."""
 
 import contextlib
 import json

@@ -8,13 +8,8 @@
  *		(`epoch`), so that no time has to be applied to compare two of them. When time is
  *		EPOCH_LIVES half-lives from that moment, all are scaled to a new one
  *	meters	what is running: two numbers for each assoc, whatever the number of runs
- *
- * A ranking (fairtree.h) is made when it is asked for and something has changed (`stale`). Jobs are
- * sorted by the factors of the last *ordering* (accounts_order()), which the scheduler asks for
- * when it makes its own: two decisions between orderings use the same factors. The tree is grouped
- * anew only if an assoc was added or removed (`regroup`).
  */
-#include "ctld/core/accounts/accounts.h"
+#include "ctld/core/accounts/accounts_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,79 +18,11 @@
 #include "common/base/bisect.h"
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/accounts/fairtree.h"
 #include "ctld/core/accounts/cost_and_decay.h"
 #include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/view.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/table.h"
-
-/* Sums from times farther than this many half-lives from the common time are scaled again. */
-#define EPOCH_LIVES 64
-
-/* The values of a node of the tree at the last ranking. */
-struct standing {
-	double usage; /* decayed to that moment, with what is running */
-	double norm, effective, level_fs, factor;
-	uint32_t rank;
-};
-
-struct assoc {
-	struct mark mark;
-	/* durable */
-	const char *account, *user; /* kept */
-	uint32_t uid;
-	struct usage_sums sums;
-	uint64_t decayed_u;
-	usec_t decayed_time;
-	/* volatile */
-	bool row; /* was billed: has a row */
-	struct usage_sums retired;
-	uint32_t refs, index; /* of its account; CONF_NONE */
-	double scaled;        /* decayed_u as of the common moment */
-	/* Of all meters: the rate, and rate x since (s), modulo 2^64: the difference that is
-	 * needed is small. */
-	uint64_t rate_u, rate_since;
-	uint32_t meters;
-	struct standing standing;
-	double fair_share; /* the factor at the last ordering, by which its jobs are sorted */
-};
-
-/* One of the configuration. */
-struct account {
-	const char *name; /* kept */
-	uint32_t index;
-	struct usage_sums sums; /* of all assocs here and below */
-	struct standing standing;
-};
-
-/* A line of accounts_next(): an account, or a user. */
-struct line {
-	uint32_t account; /* CONF_NONE: a user */
-	const struct assoc *assoc;
-};
-
-struct accounts {
-	struct strings *strings;
-	struct dirty *dirty;
-	struct table *table;
-	const struct conf *conf;
-	struct account *v; /* in the order of the configuration */
-	size_t n;
-	uint32_t *by_name;  /* indices, by the address of the kept name */
-	uint32_t *order;    /* indices, depth first */
-	usec_t epoch;       /* the common moment */
-	uint64_t meters;    /* that are on */
-	bool stale;         /* something has changed since the last ranking */
-	bool disordered;    /* and since the last accounts_order() */
-	struct line *lines; /* as of the last ranking */
-	size_t n_lines;
-	/* Also of the last ranking, and valid for the next one if no assoc was added or removed. */
-	bool regroup;
-	struct assoc **placed; /* all, by their place */
-	size_t n_placed;
-	uint32_t *met; /* the numbers of the nodes of the tree as they were met */
-};
 
 struct assoc_key {
 	const char *account;
@@ -132,7 +59,7 @@ struct accounts *accounts_new(struct strings *strings, struct dirty *dirty, uint
 	return as;
 }
 
-static void assoc_free(struct accounts *as, struct assoc *a)
+void assoc_free(struct accounts *as, struct assoc *a)
 {
 	DROP_TEXTS(as->strings, a, account, user);
 	free(a);
@@ -193,23 +120,6 @@ static void changed(struct accounts *as)
 	as->stale = as->disordered = true;
 }
 
-/* A new user has used nothing, and so comes before all others of the account. */
-static double newcomer(const struct accounts *as, const struct assoc *new)
-{
-	double best = 1;
-	bool met = false;
-
-	for (size_t i = 0; i < as->n_lines; i++) {
-		const struct assoc *a = as->lines[i].assoc;
-		bool like = a && (as->n ? a->index == new->index : a->uid == new->uid);
-
-		if (like && (!met || a->fair_share > best))
-			best = a->fair_share;
-		met |= like;
-	}
-	return best;
-}
-
 /* The assoc of the user in the account, with one more reference, made if there is none. */
 struct assoc *accounts_want(
         struct accounts *as, const char *account, uint32_t uid, const char *user)
@@ -220,7 +130,7 @@ struct assoc *accounts_want(
 		a = add(as, account, uid, user);
 		a->index = accounts_find(as, account);
 		if (a->index != CONF_NONE || !as->n)
-			a->fair_share = newcomer(as, a);
+			a->fair_share = fair_share_of_new(as, a);
 		changed(as);
 	}
 	a->refs++;
@@ -329,7 +239,7 @@ static void scale(const struct accounts *as, struct assoc *a)
 	        (double)a->decayed_u, a->decayed_time, as->epoch, as->conf->priority.half_life_s);
 }
 
-static void scale_all(struct accounts *as, usec_t wall)
+void accounts_scale_all(struct accounts *as, usec_t wall)
 {
 	size_t cursor = 0;
 	struct assoc *a;
@@ -355,7 +265,7 @@ void accounts_configure(struct accounts *as, const struct conf *conf, struct clo
 		a->index = accounts_find(as, a->account);
 		add_up(as, a->index, &all);
 	}
-	scale_all(as, now.wall);
+	accounts_scale_all(as, now.wall);
 	as->regroup = true;
 	as->disordered = true;
 	accounts_order(as, now);
@@ -405,198 +315,6 @@ void accounts_meter_off(struct accounts *as, struct assoc *assoc, const struct u
 	assoc->meters--;
 	as->meters--;
 	changed(as);
-}
-
-/* The cost of what runs, until now, in millionths. */
-static double running_u(const struct assoc *a, usec_t mono)
-{
-	uint64_t rate_s = a->rate_u * (uint64_t)(mono / 1000000) - a->rate_since;
-
-	/* Below 0 if a meter begins in the future. */
-	return (int64_t)rate_s > 0 ? (double)rate_s / 3600 : 0;
-}
-
-/* --- ranking --------------------------------------------------------------------------------- */
-
-/* Accounts in their order, in each users by name; outside the tree by uid and account. */
-static int by_place(const void *x, const void *y)
-{
-	const struct assoc *a = *(const struct assoc *const *)x,
-	                   *b = *(const struct assoc *const *)y;
-	int order;
-
-	if (a->index != b->index)
-		return a->index < b->index ? -1 : 1;
-	order = a->index == CONF_NONE ? 0 : strcmp(a->user, b->user);
-	if (order)
-		return order;
-	if (a->uid != b->uid)
-		return a->uid < b->uid ? -1 : 1;
-	return strcmp(a->account, b->account);
-}
-
-/* All assocs in that order, those outside the tree last. Frees those that are not needed. */
-static void place_all(struct accounts *as)
-{
-	size_t cursor = 0, n = 0, i;
-	struct assoc **v, *a;
-
-	v = as->placed = xrealloc(as->placed, table_count(as->table) + 1, sizeof(struct assoc *));
-	while ((a = table_each(as->table, &cursor)))
-		v[n++] = a;
-	as->n_placed = 0;
-	for (i = 0; i < n; i++) {
-		if (v[i]->refs || v[i]->row) {
-			v[as->n_placed++] = v[i];
-			continue;
-		}
-		table_remove(as->table, v[i]);
-		assoc_free(as, v[i]);
-	}
-	qsort(v, as->n_placed, sizeof(struct assoc *), by_place);
-}
-
-/* The lines of the tree, then those outside it. */
-static void list(struct accounts *as)
-{
-	struct assoc *const *v = as->placed;
-	size_t n_accounts = as->n, n = as->n_placed, i = 0, a;
-	size_t *first = xcalloc(n_accounts + 1, sizeof(*first)); /* user of an account, in v */
-
-	for (a = 0; a <= n_accounts; a++) {
-		while (i < n && v[i]->index < a)
-			i++;
-		first[a] = i;
-	}
-	free(as->lines);
-	as->lines = xcalloc(n_accounts + n, sizeof(*as->lines));
-	as->n_lines = 0;
-	for (a = 0; a < n_accounts; a++) {
-		uint32_t account = as->order[a];
-
-		as->lines[as->n_lines++] = (struct line){ account, NULL };
-		for (i = first[account]; i < first[account + 1]; i++)
-			as->lines[as->n_lines++] = (struct line){ CONF_NONE, v[i] };
-	}
-	for (i = first[n_accounts]; i < n; i++)
-		as->lines[as->n_lines++] = (struct line){ CONF_NONE, v[i] };
-	free(first);
-}
-
-static double usage_at(const struct assoc *a, struct clocks now, struct usage_factor f)
-{
-	return a->scaled + usage_by(f, a->meters ? running_u(a, now.mono) : 0);
-}
-
-/* The tree as of now. leaves[i]: the node of placed[i], FAIR_ROOT for none. Returns how many nodes.
- */
-static size_t snapshot(const struct accounts *as, struct clocks now, struct usage_factor f,
-        struct fair_node *nodes, uint32_t *leaves)
-{
-	struct assoc *const *v = as->placed;
-	size_t n_nodes = as->n, i;
-
-	for (i = 0; i < n_nodes; i++)
-		nodes[i] = (struct fair_node){ .parent = as->conf->accounts[i].parent,
-			.shares = as->conf->accounts[i].shares };
-	for (i = 0; i < as->n_placed; i++) {
-		leaves[i] = FAIR_ROOT;
-		if (v[i]->index == CONF_NONE && as->n)
-			continue;
-		/* Without accounts a user has one leaf for all names. */
-		if (i && v[i]->index == CONF_NONE && v[i]->uid == v[i - 1]->uid) {
-			leaves[i] = leaves[i - 1];
-		} else {
-			leaves[i] = (uint32_t)n_nodes;
-			nodes[n_nodes++] = (struct fair_node){
-				.parent = v[i]->index, .user = true, .shares = 1
-			};
-		}
-		nodes[leaves[i]].usage += usage_at(v[i], now, f);
-	}
-	return n_nodes;
-}
-
-/* `since`: from the common moment to now. */
-static struct standing standing_of(const struct fair_node *node, double since)
-{
-	struct standing s = { .usage = node->usage / since / USAGE_MICRO };
-
-	COPY_FIELDS(&s, node, norm, effective, level_fs, factor, rank);
-	return s;
-}
-
-/* What the tree has found, back to accounts and assocs, with usage as of now. */
-static void take_standings(struct accounts *as, const struct fair_node *nodes,
-        const uint32_t *leaves, struct usage_factor f)
-{
-	double since = usage_by(f, 1);
-
-	for (size_t i = 0; i < as->n; i++)
-		as->v[i].standing = standing_of(&nodes[i], since);
-	for (size_t i = 0; i < as->n_placed; i++) {
-		if (leaves[i] != FAIR_ROOT)
-			as->placed[i]->standing = standing_of(&nodes[leaves[i]], since);
-		else
-			as->placed[i]->standing = (struct standing){ 0 };
-	}
-}
-
-/* The nodes are not those of the last time: start from no order. */
-static void forget_met(struct accounts *as, size_t n)
-{
-	as->met = xrealloc(as->met, n ? n : 1, sizeof(*as->met));
-	for (size_t i = 0; i < n; i++)
-		as->met[i] = (uint32_t)i;
-}
-
-/* Costs one pass over accounts and assocs, and a sort that begins with the last order. Only if an
- * assoc came or went they are placed and listed anew. */
-void accounts_rank(struct accounts *as, struct clocks now)
-{
-	usec_t far = (usec_t)as->conf->priority.half_life_s * 1000000 * EPOCH_LIVES;
-	struct usage_factor f;
-	struct fair_node *nodes;
-	uint32_t *leaves;
-	size_t n;
-
-	if (far && (now.wall > as->epoch + far || now.wall < as->epoch - far))
-		scale_all(as, now.wall);
-	f = usage_factor(now.wall, as->epoch, as->conf->priority.half_life_s);
-	if (as->regroup) {
-		place_all(as);
-		list(as);
-	}
-	nodes = xcalloc(as->n + as->n_placed, sizeof(*nodes));
-	leaves = xcalloc(as->n_placed, sizeof(*leaves));
-	n = snapshot(as, now, f, nodes, leaves);
-	if (as->regroup)
-		forget_met(as, n);
-	fairtree_rank(nodes, n, as->met);
-	take_standings(as, nodes, leaves, f);
-	as->stale = as->regroup = false;
-	free(nodes);
-	free(leaves);
-}
-
-bool accounts_stale(const struct accounts *as)
-{
-	return as->stale || as->meters;
-}
-
-void accounts_order(struct accounts *as, struct clocks now)
-{
-	if (!as->disordered && !as->meters)
-		return;
-	accounts_rank(as, now);
-	for (size_t i = 0; i < as->n_placed; i++)
-		as->placed[i]->fair_share = as->placed[i]->standing.factor;
-	as->disordered = false;
-}
-
-double assoc_fair_share(const struct assoc *assoc)
-{
-	return assoc->fair_share;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

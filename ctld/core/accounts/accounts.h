@@ -71,7 +71,7 @@ struct usage_meter {
 void accounts_meter_on(struct accounts *as, struct assoc *assoc, const struct usage_meter *meter);
 void accounts_meter_off(struct accounts *as, struct assoc *assoc, const struct usage_meter *meter);
 
-/* --- fair-share ------------------------------------------------------------------------------ */
+/* --- fair-share (fair_share.c) --------------------------------------------------------------- */
 
 /* Rank all users by their use until now (fairtree.h), for accounts_next(). The order of jobs
  * stays. O(users log users): call it when accounts_stale() says that the ranks may have changed. */

@@ -17,6 +17,7 @@
 #include "common/conf/conf.h"
 #include "common/job/run.h"
 #include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/expected_end.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
@@ -30,22 +31,13 @@
 struct node;
 struct run;
 
-static usec_t seconds(uint32_t s)
-{
-	return (usec_t)s * USEC_PER_S;
-}
-
-/* The end of a run (mono): by when it was told to end, else its start, its time limit, what it was
- * suspended, and the grace. Without a time limit or while it is suspended it has none (PLAN_FAR). A
- * run of no known job and an orphan run can be neither planned with nor stopped. */
+/* A run of no known job and an orphan run can be neither planned with nor stopped. */
 void run_snapshot_of(const struct core *core, const struct run *run, struct run_snapshot *h)
 {
 	const struct run_info *i = run_info(run);
 	struct job *job = run_link_of(run)->job;
 	const struct job_info *j = job ? job_info(job) : NULL;
 	const struct conf_partition *p;
-	uint32_t min_run;
-	usec_t began = run_started_known(run) ? run_link_of(run)->started : run_link_of(run)->began;
 	const struct node *node = run_link_of(run)->node;
 	uint64_t back = run_link_of(run)->booked & ~(node ? node_link_of(node)->gpus_out : 0);
 
@@ -57,12 +49,10 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 		.mem_mb = i->mem_mb,
 		.type = gpu_type_number(core->conf, i->gpu_type),
 		.stopping = i->end_wanted != END_NONE,
-		.end = PLAN_FAR,
+		.end = run_expected_end(run, NULL, NULL),
 		.lost_cause = true,
 		.run = run,
 		.partition = CONF_NONE };
-	if (run_end_by(run))
-		h->end = run_end_by(run);
 	if (!j || i->state == RUN_ORPHAN)
 		return;
 	h->partition = sched_partition_kept(core->sched, j->partition);
@@ -71,19 +61,12 @@ void run_snapshot_of(const struct core *core, const struct run *run, struct run_
 	if (h->partition == CONF_NONE)
 		return;
 	p = &core->conf->partitions[h->partition];
-	if (!run_end_by(run) && j->time_limit_s && !run_past(run)->suspend_time)
-		h->end = began + (usec_t)run_past(run)->suspended_us + seconds(j->time_limit_s) +
-		         seconds(p->grace_s) + PLAN_END_TAKES +
-		         (run_started_known(run) ? 0 : PLAN_START_TAKES);
-	min_run = h->qos == CONF_NONE ? CONF_NONE : core->conf->qos[h->qos].min_run_s;
-	min_run = min_run == CONF_NONE ? p->min_run_s : min_run;
+	h->end = run_expected_end(run, j, p);
 	h->lost_cause = h->stopping || j->state == JOB_COMPLETING;
 	h->drain_s = h->stopping ? 0 : service_drain_s(job);
-	/* A replica has worked since it was READY. */
-	if (run_replica(run)->ready_since)
-		began = run_replica(run)->ready_since;
 	h->guarded = job_link(job)->guarded;
-	h->protected_until = began + seconds(min_run);
+	h->protected_until = run_protected_until(
+	        run, h->qos == CONF_NONE ? NULL : &core->conf->qos[h->qos], p);
 	if (job_link(job)->taken) {
 		h->chain = job_link(job)->taken->chain;
 		h->need = &job_link(job)->taken->need;

@@ -21,7 +21,7 @@
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/imagined_job.h"
 #include "ctld/core/explain/whatif.h"
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/records/job_partitions.h"
 #include "ctld/core/rows/state.h"

@@ -2,7 +2,7 @@
  *
  * A change is another value of one option of gsubmit; another partition may also come with other
  * GPUs, unless as many of them would do in the present one. Each change is tried as the scheduler
- * itself would do: the changed job goes through the checks of an update (intake.h), then decide().
+ * itself would do: the changed job goes through the checks of an update (job_checks.h), then decide().
  * A change that would stop another job is not suggested.
  *
  * Kinds of changes, and what makes one of a kind smaller than another:

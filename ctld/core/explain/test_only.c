@@ -15,7 +15,7 @@
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/imagined_job.h"
 #include "ctld/core/intake/start_conditions.h"
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/partition_choices.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"

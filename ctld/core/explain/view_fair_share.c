@@ -5,7 +5,7 @@
  */
 #include "common/conf/conf.h"
 #include "ctld/core/accounts/accounts.h"
-#include "ctld/core/accounts/priority.h"
+#include "ctld/core/accounts/priority_factors.h"
 #include "ctld/core/core.h"
 #include "ctld/core/jobs/array.h"
 #include "ctld/core/limits/limits.h"

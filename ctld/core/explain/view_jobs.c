@@ -23,7 +23,7 @@
 #include "common/job/mail_types.h"
 #include "common/job/reason.h"
 #include "ctld/core/accounts/accounts.h"
-#include "ctld/core/accounts/priority.h"
+#include "ctld/core/accounts/priority_factors.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/attempts/bill.h"

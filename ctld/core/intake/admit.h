@@ -1,7 +1,7 @@
 /* admit.h - which account, QOS and partition a job may use, and the limits on admitting it
  *
- * The policy half of intake.h. Of an update only the changed fields are checked: the time limit of
- * an admitted job may be changed in a partition that takes no new jobs.
+ * The policy half of job_checks.h. Of an update only the changed fields are checked: the time limit
+ * of an admitted job may be changed in a partition that takes no new jobs.
  */
 #ifndef CTLD_CORE_ADMIT_H
 #define CTLD_CORE_ADMIT_H

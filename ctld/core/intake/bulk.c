@@ -15,7 +15,8 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/job_checks.h"
+#include "ctld/core/intake/partition_choices.h"
 #include "ctld/core/jobs/depends_check.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/effects.h"

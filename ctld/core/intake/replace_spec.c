@@ -12,7 +12,7 @@
 
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/core.h"
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/job_checks.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/rows/state.h"

@@ -2,14 +2,14 @@
  *
  * Only a job that is still in memory; a job in the history must be submitted again. The job keeps
  * its id, its signature and its hold, and continues with its next attempt. Its request is checked
- * as if it were changed (intake.h). Clients that waited for its end have their reply already, and
- * get no other.
+ * as if it were changed (job_checks.h). Clients that waited for its end have their reply already,
+ * and get no other.
  */
 #include "ctld/core/intake/requeue_ended.h"
 
 #include <string.h>
 
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/update.h"
 #include "ctld/core/jobs/depends_check.h"
 #include "ctld/core/jobs/eligible.h"

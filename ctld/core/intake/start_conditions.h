@@ -1,6 +1,6 @@
 /* start_conditions.h - a job's begin time, deadline and dependencies, as requested; read and checked
  *
- * Part of intake.h. An update does not check again what it does not name. The deadline is the
+ * Part of job_checks.h. An update does not check again what it does not name. The deadline is the
  * exception: it must leave time for the time limit.
  */
 #ifndef CTLD_CORE_START_CONDITIONS_H

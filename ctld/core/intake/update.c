@@ -1,7 +1,7 @@
 /* update.c - JOB_UPDATE: changes the request of a waiting job
  *
  * The job's present request, with the changes applied, goes through the checks of a submit
- * (intake.h): an update is refused exactly where that submit would be, and then nothing of it is
+ * (job_checks.h): an update is refused exactly where that submit would be, and then nothing of it is
  * applied. The signed spec is not part of the request: its owner changes it (replace_spec.h).
  */
 #include "ctld/core/intake/update.h"
@@ -15,7 +15,7 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/intake/admit.h"
-#include "ctld/core/intake/intake.h"
+#include "ctld/core/intake/job_checks.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/intake/update_audit.h"
 #include "ctld/core/jobs/depends_attach.h"

@@ -4,9 +4,12 @@
 #include <stdio.h>
 
 #include "common/conf/conf.h"
+#include "common/job/mail_types.h"
 #include "ctld/core/jobs/array_split.h"
+#include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/jobs/depends_why.h"
 #include "ctld/core/jobs/life.h"
+#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
@@ -33,4 +36,23 @@ bool depends_kills(const struct core *core, const struct job *job)
 
 	return choice == KILL_AS_CONFIGURED ? core->conf->controller.kill_invalid_dep
 	                                    : choice == KILL_YES;
+}
+
+void depends_note_never(struct core *core, struct job *job)
+{
+	struct depends *p = job_link(job)->depends;
+	bool was_never = p->never;
+
+	p->never = p->any ? !p->open : p->never_n;
+	if (p->never && !was_never)
+		job_mail(core, job, MAIL_INVALID_DEPEND);
+}
+
+void depends_kill_never(struct core *core, struct job *job, bool each_only)
+{
+	const struct depends *p = job_link(job)->depends;
+
+	if (!depends_kills(core, job) || job_info(job)->state != JOB_PENDING)
+		return;
+	depends_end_never(core, job, p->each && (p->any || each_only));
 }

@@ -3,32 +3,18 @@
 
 #include <stdlib.h>
 
-#include "common/job/mail_types.h"
 #include "ctld/core/jobs/depends_aftercorr.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/depends_never.h"
 #include "ctld/core/jobs/depends_terms.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
-
-/* The job can never start: end it. For an array and terms that are decided task by task, end only
- * the tasks without a record of their own. */
-static void kill_never(struct core *core, struct job *job, bool each_only)
-{
-	const struct depends *p = job_link(job)->depends;
-
-	if (!depends_kills(core, job) || job_info(job)->state != JOB_PENDING)
-		return;
-	depends_end_never(core, job, p->each && (p->any || each_only));
-}
 
 /* A term of the job has changed: is the job free now, or can it never be? */
 void depends_weigh(struct core *core, struct job *job)
 {
 	struct depends *p = job_link(job)->depends;
-	bool was_never = p->never;
 	char *text;
 
 	if (p->any ? p->met : p->met == p->n) {
@@ -41,15 +27,13 @@ void depends_weigh(struct core *core, struct job *job)
 		job_consider(core, job);
 		return;
 	}
-	p->never = p->any ? !p->open : p->never_n;
-	if (p->never && !was_never)
-		job_mail(core, job, MAIL_INVALID_DEPEND);
+	depends_note_never(core, job);
 	text = depends_text(p, true, SIZE_MAX);
 	job_set_depends(core->jobs, job, text);
 	free(text);
 	depends_pack(p);
 	if (p->never)
-		kill_never(core, job, p->never_n == p->each_never);
+		depends_kill_never(core, job, p->never_n == p->each_never);
 	if (job_link(job)->depends && job_link(job)->depends->each)
 		corr_reweigh(core, job);
 	job_consider(core, job);

@@ -14,7 +14,7 @@
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/jobs/effects.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/dirty.h"

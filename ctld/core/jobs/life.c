@@ -5,7 +5,7 @@
  * Each function may be called again without harm.
  *
  * A job has one attempt at a time, on one node or on many (attempt.c). Its runs have their own
- * states (runlife.c) and report here what concerns the job: that one runs, or that one is over.
+ * states (run_states.c) and report here what concerns the job: that one runs, or that one is over.
  *
  *	PENDING -> CONFIGURING -> RUNNING <-> SUSPENDED
  *	   ^            |            |             |

@@ -35,7 +35,7 @@ void job_revive(struct core *core, struct job *job);
 /* Order its runs to be suspended, or resumed. It is SUSPENDED when all its living runs are. */
 void job_suspend(struct core *core, struct job *job, bool suspend);
 
-/* For runlife.c: a run of its present attempt runs, or is suspended or resumed; a run of it is
+/* For run_states.c: a run of its present attempt runs, or is suspended or resumed; a run of it is
  * over.
  */
 void job_runs(struct core *core, struct job *job);

@@ -17,6 +17,7 @@
 #include "common/base/text.h"
 #include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/gpu_drains.h"
+#include "ctld/core/nodes/gpu_link_faults.h"
 #include "ctld/core/nodes/mig_layout.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/gpu_topology.h"
@@ -46,8 +47,8 @@ struct binding {
 	size_t n;
 	uint64_t taken[4]; /* of the GPUs found: bits */
 	size_t n_gpus;
-	struct closeness *near;                             /* of find_near() */
-	struct nearness_lack lacks[CONF_MAX_GPUS_PER_NODE]; /* of each index */
+	struct closeness *near; /* of find_near() */
+	struct gpu_link_fault link_faults[CONF_MAX_GPUS_PER_NODE]; /* of each index */
 };
 
 #define FOUND_MAX (4 * 64)
@@ -185,15 +186,15 @@ static bool is_cut_otherwise(const struct binding *b, const struct slot *s)
 	return s->told && s->mig && b->differ >> (s->mig - 1) & 1;
 }
 
-static const struct nearness_lack *lack_of(const struct binding *b, const struct slot *s)
+static const struct gpu_link_fault *link_fault_of(const struct binding *b, const struct slot *s)
 {
-	return &b->lacks[s - b->slots];
+	return &b->link_faults[s - b->slots];
 }
 
 static bool is_well(const struct binding *b, const struct slot *s)
 {
 	return !s->drained && (!s->told || (s->gpu && !*s->gpu->trouble)) &&
-	       !is_cut_otherwise(b, s) && !lack_of(b, s)->is;
+	       !is_cut_otherwise(b, s) && !link_fault_of(b, s)->is;
 }
 
 /* Adds to the note, with a comma between; what does not fit is cut. */
@@ -216,7 +217,7 @@ __attribute__((format(printf, 2, 3))) static void say(char note[NOTE_MAX], const
 static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 {
 	const char *type = b->slots[first].type;
-	char words[NEARNESS_WORDS];
+	char words[GPU_LINK_FAULT_WORDS];
 	uint32_t all = 0, well = 0;
 
 	for (size_t i = 0; i < b->n; i++) {
@@ -242,7 +243,8 @@ static void say_type(const struct binding *b, size_t first, char note[NOTE_MAX])
 		else if (s->gpu && *s->gpu->trouble)
 			say(note, "%s: %s", s->uuid, s->gpu->trouble);
 		else if (s->gpu)
-			say(note, "%s: %s", s->uuid, nearness_words(lack_of(b, s), words));
+			say(note, "%s: %s", s->uuid,
+			        gpu_link_fault_words(link_fault_of(b, s), words));
 		else
 			say(note, "%s missing", s->uuid);
 	}
@@ -327,6 +329,7 @@ static void write_list(const struct binding *b, char *list, size_t size)
 static void find_near(struct binding *b)
 {
 	struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE];
+	struct nearness_pairs farther;
 
 	nearness_written(b->core->conf, b->conf, gpus);
 	for (size_t i = 0; i < b->n; i++) {
@@ -337,7 +340,8 @@ static void find_near(struct binding *b)
 		gpus[i].number = gpu && !gpu->mig ? gpu->host : NEARNESS_NOWHERE;
 		gpus[i].told = gpu ? gpu->near : "";
 	}
-	b->near = nearness_new(b->conf, gpus, b->n, b->lacks);
+	b->near = nearness_new(b->conf, gpus, b->n, &farther);
+	gpu_link_faults(&farther, gpus, b->n, b->link_faults);
 }
 
 /* Without a session, or if the GPUs cannot be queried, nothing is known and all stays as it is.
@@ -410,7 +414,7 @@ bool devices_differ(
         const struct core *core, const struct node *node, uint32_t index, char *text, size_t size)
 {
 	struct binding b = { 0 };
-	char words[NEARNESS_WORDS];
+	char words[GPU_LINK_FAULT_WORDS];
 	size_t used;
 
 	*text = '\0';
@@ -419,10 +423,10 @@ bool devices_differ(
 		return false;
 	find_near(&b);
 	free(b.near);
-	if (b.lacks[index].is)
-		snprintf(text, size, "%s", nearness_words(&b.lacks[index], words));
+	if (b.link_faults[index].is)
+		snprintf(text, size, "%s", gpu_link_fault_words(&b.link_faults[index], words));
 	if (!b.slots[index].mig)
-		return b.lacks[index].is;
+		return b.link_faults[index].is;
 	find_layouts(&b);
 	used = (size_t)snprintf(text, size, "GPU %u: ", b.slots[index].mig - 1);
 	if (differs(&b, b.slots[index].mig - 1, text + used, size - used))

@@ -14,7 +14,7 @@
  *	3. an index without a usable GPU is *out*: nothing starts there, and what runs continues.
  *	   The other GPUs of the node can be given to jobs. The same holds for all indices on a GPU
  *	   whose MIG layout is not the demanded one, and for a GPU that is farther from others than
- *	   demanded (gpu_topology.h).
+ *	   demanded (gpu_link_faults.h).
  *
  * While a run is booked on an index, its GPU is given to no other index, whatever type the
  * configuration now has for that GPU. An agent that has found nothing, because no driver is there,

@@ -30,11 +30,6 @@ struct gpu_drain {
 	char reason[GPU_REASON_MAX];
 };
 
-/* The index of the node that a text names: by the index, a UUID, or the beginning of one if it is
- * unique on the node. ERR_NO_NODE. */
-int gpu_index(const struct core *core, const struct node *node, const char *text, uint32_t *index,
-        struct error *err);
-
 /* Is it drained? `drain` may be NULL. */
 bool gpu_drained(const struct node *node, uint32_t index, struct gpu_drain *drain);
 

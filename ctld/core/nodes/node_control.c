@@ -14,6 +14,7 @@
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/nodes/gpu_by_uuid.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/gpu_use.h"
 #include "ctld/core/nodes/node_silence.h"

@@ -17,7 +17,7 @@
 #include "common/conf/conf.h"
 #include "ctld/core/jobs/effects.h"
 #include "ctld/core/jobs/node_state.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/missing_runs.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"

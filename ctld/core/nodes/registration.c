@@ -23,7 +23,7 @@
 #include "ctld/core/jobs/foreign.h"
 #include "ctld/core/jobs/node_state.h"
 #include "ctld/core/jobs/run_orders.h"
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/missing_runs.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/discovered_hardware.h"

@@ -3,13 +3,8 @@
  * Closeness is asked for by index; the configuration and nvidia-smi write it by the host's numbers.
  * nearness_written() gives the number of each index, nearness_new() takes the reported closeness of
  * each pair, else the configured one, and notes the pairs that are farther apart than configured.
- * find_lacks() then removes the GPU that is in the most such pairs, again and again until no pair
- * is left: it is the most likely one to be at fault.
  */
 #include "ctld/core/place/gpu_topology.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* Whole GPUs get the host's numbers in order, past those that are cut into MIG instances; an
  * instance has no number. */
@@ -35,17 +30,6 @@ void nearness_written(const struct conf *conf, const struct conf_node *node,
 	}
 }
 
-/* Two GPUs that are farther from each other than demanded. */
-struct pair {
-	uint32_t a, b;
-	near_t wanted, found;
-};
-
-struct pairs {
-	struct pair v[CONF_MAX_GPUS_PER_NODE * (CONF_MAX_GPUS_PER_NODE - 1) / 2];
-	size_t n;
-};
-
 /* The reported closeness; what was not reported is taken from the configuration. */
 static near_t near_of_both(near_t told, near_t written)
 {
@@ -56,48 +40,15 @@ static near_t near_of_both(near_t told, near_t written)
 	               : told;
 }
 
-/* Each round marks the GPUs that are in the most pairs, with the other GPU of their first pair. */
-static void find_lacks(const struct pairs *pairs, const struct nearness_gpu *gpus, size_t n,
-        struct nearness_lack *lacks)
-{
-	uint32_t count[CONF_MAX_GPUS_PER_NODE], most;
-
-	for (;;) {
-		memset(count, 0, sizeof(count));
-		most = 0;
-		for (size_t i = 0; i < pairs->n; i++) {
-			const struct pair *p = &pairs->v[i];
-
-			if (lacks[p->a].is || lacks[p->b].is)
-				continue;
-			most = ++count[p->a] > most ? count[p->a] : most;
-			most = ++count[p->b] > most ? count[p->b] : most;
-		}
-		if (!most)
-			return;
-		for (size_t i = 0; i < n; i++)
-			lacks[i].is |= count[i] == most;
-		for (size_t i = pairs->n; i--;) {
-			const struct pair *p = &pairs->v[i];
-
-			if (count[p->a] == most)
-				lacks[p->a] = (struct nearness_lack){ true,
-					gpus[p->b].number, p->wanted, p->found };
-			if (count[p->b] == most)
-				lacks[p->b] = (struct nearness_lack){ true,
-					gpus[p->a].number, p->wanted, p->found };
-		}
-	}
-}
-
 struct closeness *nearness_new(const struct conf_node *node, const struct nearness_gpu *gpus,
-        size_t n, struct nearness_lack *lacks)
+        size_t n, struct nearness_pairs *farther)
 {
 	struct near_place written[NEAR_HOSTS], told[CONF_MAX_GPUS_PER_NODE];
 	struct closeness *c = NULL;
-	struct pairs pairs = { .n = 0 };
 	bool known = node->gpu_near.n > 0;
 
+	if (farther)
+		farther->n = 0;
 	for (uint32_t a = 0; a < n; a++)
 		known |= *gpus[a].told != '\0';
 	if (!known)
@@ -118,24 +69,10 @@ struct closeness *nearness_new(const struct conf_node *node, const struct nearne
 			                 ? near_between(&written[x], &written[y], y)
 			                 : 0;
 			closeness_set(c, a, b, near_of_both(found, wanted));
-			if (near_is_less(found, wanted))
-				pairs.v[pairs.n++] = (struct pair){ a, b, wanted, found };
+			if (farther && near_is_less(found, wanted))
+				farther->v[farther->n++] =
+				        (struct nearness_pair){ a, b, wanted, found };
 		}
 	}
-	if (lacks && pairs.n)
-		find_lacks(&pairs, gpus, n, lacks);
 	return c;
-}
-
-const char *nearness_words(const struct nearness_lack *lack, char text[NEARNESS_WORDS])
-{
-	char wanted[NEAR_WORD], found[NEAR_WORD];
-	bool links = near_nvlinks(lack->found) < near_nvlinks(lack->wanted);
-
-	/* What it has less of: with as many NVLinks it is what PCIe has. */
-	near_word(links ? lack->wanted : near_of(0, near_level(lack->wanted)), wanted);
-	near_word(links ? lack->found : near_of(0, near_level(lack->found)), found);
-	snprintf(text, NEARNESS_WORDS, "%s to GPU %u wanted, %s found", wanted,
-	        (unsigned)lack->number, found);
-	return text;
 }

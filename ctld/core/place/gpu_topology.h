@@ -4,11 +4,8 @@
  * (common/gpu/gpu_topology.h). The report counts. The configured value counts where there is no report: for
  * nodes without hardware or without an agent yet, and where a driver does not say.
  *
- * The configured closeness is also a demand: if two GPUs are reported farther from each other, one
- * or both of them *lack* something, and a GPU that lacks something is given to no job (devices.h).
- * A GPU whose links are down is far from all others, and the others are not at fault. So the GPU
- * that lacks the most is taken out (if several are equal, all of these), and so on until the
- * remaining GPUs are as close as demanded.
+ * The configured closeness is also a demand: which GPUs are at fault if two are reported farther
+ * from each other is in nodes/gpu_link_faults.h.
  *
  * Only whole GPUs are close or far; MIG instances have no number here.
  */
@@ -26,10 +23,15 @@ struct nearness_gpu {
 	const char *told; /* near_place_write(); "": nothing was reported */
 };
 
-struct nearness_lack {
-	bool is;
-	uint32_t number; /* of the other GPU; of the first one if there are several */
+/* Two GPUs, by index, that are reported farther from each other than configured. */
+struct nearness_pair {
+	uint32_t a, b;
 	near_t wanted, found;
+};
+
+struct nearness_pairs {
+	struct nearness_pair v[CONF_MAX_GPUS_PER_NODE * (CONF_MAX_GPUS_PER_NODE - 1) / 2];
+	size_t n;
 };
 
 /* Fills in the state without any report: whole GPUs are numbered in the order of their indices,
@@ -37,13 +39,9 @@ struct nearness_lack {
 void nearness_written(const struct conf *conf, const struct conf_node *node,
         struct nearness_gpu gpus[CONF_MAX_GPUS_PER_NODE]);
 
-/* How close the first `n` are; NULL: nothing is known. free(3). `lacks`: n of them, filled in;
- * NULL: not needed. */
+/* How close the first `n` are; NULL: nothing is known. free(3). `farther` is filled in; NULL:
+ * not needed. */
 struct closeness *nearness_new(const struct conf_node *node, const struct nearness_gpu *gpus,
-        size_t n, struct nearness_lack *lacks);
-
-/* "NV18 to GPU 3 wanted, PIX found". Returns `text`. */
-#define NEARNESS_WORDS 64
-const char *nearness_words(const struct nearness_lack *lack, char text[NEARNESS_WORDS]);
+        size_t n, struct nearness_pairs *farther);
 
 #endif

@@ -11,7 +11,7 @@
  * every node that could give a part, with what it could give, and gang_choose() decides.
  *
  * Up to there only the number of GPUs is decided. The GPUs themselves are chosen at the end:
- * draw_close() for whole GPUs, choose() for MIG instances.
+ * draw_close() for whole GPUs, mig_pack() for MIG instances.
  */
 #include "ctld/core/place/ledger_impl.h"
 
@@ -89,62 +89,6 @@ bool ledger_could_fit_part(
 
 /* --- finding --------------------------------------------------------------------------------- */
 
-/* The lowest `n` bits of `mask`. */
-static uint64_t lowest(uint64_t mask, uint32_t n)
-{
-	uint64_t taken = 0;
-
-	for (; n && mask; n--) {
-		taken |= mask & -mask;
-		mask &= mask - 1;
-	}
-	return taken;
-}
-
-/* Those of `mask` that are on that GPU. */
-static uint64_t on_card(const struct record *r, uint64_t mask, uint32_t gpu)
-{
-	uint64_t here = 0;
-
-	for (; mask; mask &= mask - 1) {
-		if (r->gpu_of[__builtin_ctzll(mask)] == gpu)
-			here |= mask & -mask;
-	}
-	return here;
-}
-
-/* The GPU that has the fewest of `mask` left, but at least `n`; 0: none has. */
-static uint64_t fullest(const struct record *r, uint64_t mask, uint32_t n)
-{
-	uint64_t best = 0, left, here;
-
-	for (left = mask; left; left &= ~here) {
-		uint32_t gpu = r->gpu_of[__builtin_ctzll(left)];
-
-		here = on_card(r, left, gpu);
-		if (gpu && mask_count(here) >= n && (!best || mask_count(here) < mask_count(best)))
-			best = here;
-	}
-	return best;
-}
-
-/* `n` of `mask`. MIG instances are chosen so that whole GPUs stay free as long as possible (only
- * a free GPU can be cut anew), and a job's instances are on one GPU if possible. Of others the
- * lowest are chosen. */
-static uint64_t choose(const struct record *r, uint64_t mask, uint32_t n)
-{
-	uint64_t taken = 0, gpu;
-
-	for (; r->gpu_of && n > mask_count(taken); taken |= lowest(gpu, n - mask_count(taken))) {
-		gpu = fullest(r, mask & ~taken, n - mask_count(taken));
-		if (!gpu)
-			gpu = fullest(r, mask & ~taken, 1);
-		if (!gpu)
-			break;
-	}
-	return taken | lowest(mask & ~taken, n - mask_count(taken));
-}
-
 void places_add(struct places *p, const struct place *place)
 {
 	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
@@ -167,7 +111,7 @@ static struct place place_at(const struct search *s, uint32_t node, uint32_t gpu
 		.cpus = s->ask->cpus,
 		.mem_mb = s->ask->mem_mb,
 		.ports = s->ask->gpus->ports,
-		.gpus = choose(r, mask, gpus),
+		.gpus = mig_pack(r, mask, gpus),
 		.type = s->type };
 
 	if (gpus)

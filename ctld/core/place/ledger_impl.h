@@ -1,7 +1,8 @@
-/* ledger_impl.h - the inside of the ledger, for its three files
+/* ledger_impl.h - the inside of the ledger, for its files
  *
  *	ledger.c              what nodes have, and what of it is booked
  *	ledger_find.c         where a request fits, and of whole GPUs the best place
+ *	mig_packing.c         which MIG instances of a node a job gets
  *	ledger_shared_gpus.c  GPUs that several runs share, and the place with the least fragmentation
  */
 #ifndef CTLD_CORE_LEDGER_IMPL_H
@@ -133,6 +134,12 @@ bool shares_unknown(const struct ledger *l, uint32_t node, uint16_t type);
 
 /* Does what is kept of the shares of a node agree with its bookings? */
 bool shares_check(const struct ledger *l, uint32_t node);
+
+/* --- mig_packing.c --------------------------------------------------------------------------- */
+
+/* `n` of `mask`: MIG instances of the fullest GPUs, on one GPU if possible; of other GPUs those with
+ * the lowest indices. */
+uint64_t mig_pack(const struct record *r, uint64_t mask, uint32_t n);
 
 /* --- ledger_find.c --------------------------------------------------------------------------- */
 

@@ -25,7 +25,7 @@
 #include "common/base/xalloc.h"
 #include "common/job/depend.h"
 #include "common/job/mail_types.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/row_codec.h"

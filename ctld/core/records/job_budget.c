@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job_impl.h"
 
 #define BESIDE     400 /* its nonce, its places in indexes and lists, its runs */

@@ -70,29 +70,6 @@ bool run_started(const struct run *run)
 	       !end_is_launch(run->info.end_cause);
 }
 
-/* us less part, not below 0: what nodes report need not agree. */
-static uint64_t beyond(uint64_t us, uint64_t part)
-{
-	return us > part ? us - part : 0;
-}
-
-/* While it is suspended its work stands still at what the node has reported. */
-uint64_t run_worked_us(const struct run *run, struct clocks now)
-{
-	const struct run_past *past = run_past(run);
-	usec_t elapsed = 0;
-
-	if (past->suspend_time)
-		return past->elapsed_us;
-	if (run_over(run))
-		return beyond(past->elapsed_us, past->suspended_us);
-	if (run->started_known)
-		elapsed = now.mono - run->link.started;
-	else if (run->info.start_time)
-		elapsed = now.wall - run->info.start_time;
-	return elapsed < 0 ? 0 : beyond((uint64_t)elapsed, past->suspended_us);
-}
-
 /* Attempts are few, so the rank is put above their bits. */
 static uint64_t id_hash(const struct run_id *id, uint64_t seed)
 {
@@ -202,7 +179,7 @@ const struct run_past *run_past(const struct run *run)
 	return run->link.past ? run->link.past : &no_past;
 }
 
-static struct run_past *past(struct runs *runs, struct run *run)
+struct run_past *run_past_made(struct runs *runs, struct run *run)
 {
 	if (!run->link.past) {
 		run->link.past = xcalloc(1, sizeof(*run->link.past));
@@ -463,37 +440,18 @@ void run_set_suspend_wanted(struct runs *runs, struct run *run, bool wanted)
 	dirty_put(runs->dirty, &run->mark);
 }
 
-/* Suspended: when, and how much it had worked by then, which is what counts until it goes on.
- * Resumed: only for how long it was suspended in all. The time of 0 means that it is not, so a
- * clock at 0 counts as 1. */
-void run_set_suspended(struct runs *runs, struct run *run, const struct run_report *r, usec_t wall)
-{
-	struct run_past *p;
-
-	if (r->suspended ? run_past(run)->suspend_time != 0
-	                 : !run_past(run)->suspend_time &&
-	                           run_past(run)->suspended_us == r->suspended_us)
-		return;
-	p = past(runs, run);
-	p->suspend_time = r->suspended ? (wall ? wall : 1) : 0;
-	p->elapsed_us = r->suspended ? beyond(r->elapsed_us, r->suspended_us) : 0;
-	p->suspended_us = r->suspended_us;
-	node_runs_changed(run->link.node);
-	dirty_put(runs->dirty, &run->mark);
-}
-
 /* Checkpoints only go forward: a late report of an earlier one changes nothing. */
 void run_set_checkpoint(struct runs *runs, struct run *run, usec_t checkpoint_time)
 {
 	if (checkpoint_time <= run_past(run)->checkpoint_time)
 		return;
-	past(runs, run)->checkpoint_time = checkpoint_time;
+	run_past_made(runs, run)->checkpoint_time = checkpoint_time;
 	dirty_put(runs->dirty, &run->mark);
 }
 
 void run_set_detail(struct runs *runs, struct run *run, const char *detail)
 {
-	strings_set(runs->strings, &past(runs, run)->detail, detail);
+	strings_set(runs->strings, &run_past_made(runs, run)->detail, detail);
 	dirty_put(runs->dirty, &run->mark);
 }
 
@@ -603,7 +561,7 @@ const char *run_progress(const struct run *run)
 void run_set_end(struct runs *runs, struct run *run, const struct run_report *r)
 {
 	struct run_info *i = &run->info;
-	struct run_past *p = past(runs, run);
+	struct run_past *p = run_past_made(runs, run);
 
 	i->start_time = r->start_time ? r->start_time : i->start_time;
 	i->suspend_wanted = false;

@@ -168,7 +168,7 @@ bool run_imagined_over(const struct run *run); /* true only inside a what-if (wh
 usec_t run_end_by(const struct run *run);      /* mono; 0: it was not ordered to end */
 bool run_over(const struct run *run);          /* ENDED or NEVER */
 bool run_started(const struct run *run);       /* the launcher had a record of it */
-/* How long it has worked: the time since its start without suspensions. */
+/* How long it has worked: the time since its start without suspensions (run_worked_time.c). */
 uint64_t run_worked_us(const struct run *run, struct clocks now);
 
 struct runs *runs_new(struct strings *strings, struct dirty *dirty, uint64_t seed);

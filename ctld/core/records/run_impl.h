@@ -22,7 +22,9 @@ struct runs {
 	struct table *table;
 };
 
-struct run_more *run_more_made(struct run *run); /* made when it is first needed */
+/* Made when they are first needed. */
+struct run_past *run_past_made(struct runs *runs, struct run *run);
+struct run_more *run_more_made(struct run *run);
 /* What of its row is of a replica (run_replica.c). -1: a value that cannot be. */
 int run_replica_decode(
         struct runs *runs, struct run *run, const struct row *row, struct error *err);

@@ -2,7 +2,7 @@
  *
  * It may if it delays none that is before it in the order of classes: not on the nodes that are
  * reserved, and not at a limit, where what the reservation will take must stay free if it begins
- * before the job ends.
+ * before the job ends (backfill_limits.c).
  */
 #ifndef CTLD_CORE_BACKFILL_H
 #define CTLD_CORE_BACKFILL_H

@@ -42,19 +42,19 @@
  * places and takes the job out of its class, or stops the victims, or takes the job out for another
  * reason.
  *
- *	sched.c                 jobs come and go, configurations, one step
- *	class_key.c             what a key is made of
- *	wait_group.c            turns: ready classes and wait groups
- *	blocked_retry.c         what blocks a class, and what wakes it
- *	blocked_search.c        victims and starts, for one class at a time
- *	planned_starts.c        which classes have a planned start
- *	earlier_reservations.c  which planned starts are before a class
- *	class_sweep.c           what is done with all classes
+ *	sched.c                       jobs come and go, configurations, one step
+ *	queue_order.c                 what goes first: tier, quota, priority and job id in one key
+ *	wait_group.c                  turns: ready classes and wait groups
+ *	blocked_retry.c               what blocks a class, and what wakes it
+ *	blocked_search.c              victims and starts, for one class at a time
+ *	planned_starts.c              which classes have a planned start
+ *	reservations_ahead_changed.c  are other planned starts before a class than when it was blocked?
+ *	class_sweep.c                 what is done with all classes
  */
 #ifndef CTLD_CORE_SCHED_H
 #define CTLD_CORE_SCHED_H
 
-#include "ctld/core/accounts/priority.h"
+#include "ctld/core/accounts/priority_factors.h"
 #include "ctld/core/preempt/victims.h"
 #include "ctld/core/sched/class.h"
 

@@ -14,7 +14,7 @@
 #define ORDER_EVERY  ((usec_t)1000000) /* orderings of all classes */
 
 /* The reservations of the plan by key, each with the sum of the hashes before it
- * (earlier_reservations.c). */
+ * (reservations_ahead_changed.c). */
 struct aheads {
 	struct ahead *v; /* owned */
 	size_t n;
@@ -141,7 +141,7 @@ void wake_at_limits(struct sched *s, const uint32_t *limits, size_t n, bool yiel
 void wake_beside_claims(struct sched *s, uint32_t node);
 void wake_fitting(struct sched *s, uint32_t node); /* mark the groups of which a part fits there */
 
-/* --- earlier_reservations.c ------------------------------------------------------------------ */
+/* --- reservations_ahead_changed.c ------------------------------------------------------------ */
 
 /* A hash of the owners of all reservations that stand before the key. */
 uint64_t ahead_of(struct sched *s, struct heap_key key);
@@ -230,7 +230,7 @@ void sweeps_configure(struct sched *s);                         /* partition num
  * tried, and of those with a planned start, is updated. */
 void ordering_over(struct sched *s);
 
-/* --- class_key.c ----------------------------------------------------------------------------- */
+/* --- queue_order.c --------------------------------------------------------------------------- */
 
 struct heap_key class_key(struct sched *s, struct class *class);
 void class_rekey(struct sched *s, struct class *class); /* and update its place */

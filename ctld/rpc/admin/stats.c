@@ -6,7 +6,7 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/user_names.h"

@@ -12,7 +12,7 @@
  * reply has the previous ids.
  *
  * A session has one bulk at a time; the memory of the parts is charged to the user
- * (core/records/controller_budget.h).
+ * (core/records/per_user_budget.h).
  */
 #ifndef CTLD_RPC_BULK_H
 #define CTLD_RPC_BULK_H

@@ -20,7 +20,7 @@
 #include "common/net/signedjob.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/script_cache.h"

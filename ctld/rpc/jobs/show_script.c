@@ -11,7 +11,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"

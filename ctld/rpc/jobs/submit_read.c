@@ -14,7 +14,7 @@
 #include "common/net/worker.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/script_cache.h"
 #include "ctld/wire/convert.h"

@@ -8,7 +8,7 @@
 #include "common/base/xalloc.h"
 #include "common/net/channel.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/node_names.h"

@@ -10,7 +10,7 @@
 
 #include <malloc.h>
 
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "testsuite/unit/lib/depends_world.h"
 
 /* --- one for another ------------------------------------------------------------------------- */

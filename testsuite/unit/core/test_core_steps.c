@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ctld/core/jobs/job_steps.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
 #include "testsuite/unit/lib/core_world.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "testsuite/unit/lib/core_world.h"
 
 static const char mixed[] =

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/core.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/fair_queue.h"

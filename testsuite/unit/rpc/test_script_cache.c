@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/util/idmap.h"
 #include "ctld/loop/script_cache.h"
 

@@ -1,5 +1,5 @@
 /* test_planned_starts.c - planned starts: ctld/core/sched/planned_starts.c, blocked_search.c and
- * earlier_reservations.c
+ * reservations_ahead_changed.c
  *
  * A world makes jobs that wait; the functions of the planner are called on its scheduler.
  */

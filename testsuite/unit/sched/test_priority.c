@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "ctld/core/accounts/priority.h"
+#include "ctld/core/accounts/priority_factors.h"
 #include "testsuite/unit/lib/policy_conf.h"
 
 static void factors_by_themselves(void **state)

@@ -1,4 +1,4 @@
-/* priority.h - priority by several factors
+/* priority_factors.h - priority by several factors
  *
  * As in Slurm's multifactor plugin (priority_multifactor.shtml): the sum of weight x factor, less
  * `nice`. Factors are 0..1 (QOS: -1..1); weights are `priority.weights` of gpusched.conf. Jobs are
@@ -8,8 +8,8 @@
  * is fixed for a class. Age grows equally for all jobs, so it never changes the order of two jobs
  * of one class.
  */
-#ifndef CTLD_CORE_PRIORITY_H
-#define CTLD_CORE_PRIORITY_H
+#ifndef CTLD_CORE_PRIORITY_FACTORS_H
+#define CTLD_CORE_PRIORITY_FACTORS_H
 
 #include "common/conf/conf.h"
 

@@ -1,4 +1,4 @@
-/* controller_budget.h - the controller's resources that each user occupies, and the limits on them
+/* per_user_budget.h - the controller's resources that each user occupies, and the limits on them
  *
  * There is one account for each uid. The part of the controller that keeps something for a user
  * charges the user's account, and releases the charge when that is gone:
@@ -19,8 +19,8 @@
  * Limits are the keys *_per_user of gpusched.conf, the same for all users. `gctl stats --by=user`
  * shows how much of them is used.
  */
-#ifndef CTLD_CORE_CONTROLLER_BUDGET_H
-#define CTLD_CORE_CONTROLLER_BUDGET_H
+#ifndef CTLD_CORE_PER_USER_BUDGET_H
+#define CTLD_CORE_PER_USER_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* class_key.c - the order of classes: keys and what they are made of
+/* queue_order.c - the order of the queue: the key of each class, and what it is made of
  *
  *	first word   tier of the partition (16 bits, the highest first), how far over quota its
  *	             account would be (48 bits)

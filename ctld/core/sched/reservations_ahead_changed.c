@@ -1,4 +1,4 @@
-/* earlier_reservations.c - which planned starts stand before a class
+/* reservations_ahead_changed.c - do other planned starts stand before a class than before?
  *
  * A class that was held back by planned starts is tried again if other reservations stand before it
  * than when it was blocked. A hash of their owners tells: a sum, so that no order matters.

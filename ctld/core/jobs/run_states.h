@@ -1,22 +1,20 @@
-/* runlife.h - a run's way to its end, as its node reports it: runlife.c changes its state */
-#ifndef CTLD_CORE_RUNLIFE_H
-#define CTLD_CORE_RUNLIFE_H
+/* run_states.h - the states of a run, from its node's reports to its end */
+#ifndef CTLD_CORE_RUN_STATES_H
+#define CTLD_CORE_RUN_STATES_H
 
-#include "common/job/run.h"
+#include "ctld/core/records/run.h"
 
 struct core;
 struct node;
-struct run;
 struct run_report;
 
-/* Its node reports: the program runs; the run has a record; it has ended; it never was there. */
+/* Its node reports: the program runs; the run has a record; it has ended (missing_runs.h: it never
+ * was there). */
 void run_says_starting(struct core *core, struct run *run, const struct run_report *report);
 void run_says_running(struct core *core, struct run *run, const struct run_report *report);
 void run_says_ended(struct core *core, struct run *run, const struct run_report *report);
-void run_says_never(struct core *core, struct run *run, const struct run_report *report);
-/* What ran is gone together with its node. `why` is kept as the detail. */
-void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why);
-void node_runs_gone(struct core *core, struct node *node, const char *why);
+/* The run is over, ENDED or NEVER, and its record is set: all that follows from it. */
+void run_over_now(struct core *core, struct run *run, enum run_state state);
 
 /* An unknown run that is over: record and bill it; nothing else changes. */
 struct run *run_learn(struct core *core, struct node *node, const struct run_report *report);

@@ -1,10 +1,10 @@
-/* priority.c - see priority.h
+/* priority_factors.c - see priority_factors.h
  *
  * Each factor is computed here from what the caller knows of a class, and is 0 where nothing is
  * configured that it could be compared with. The parts of a priority are rounded one by one, so
  * that the parts that gprio shows add up to the total exactly.
  */
-#include "ctld/core/accounts/priority.h"
+#include "ctld/core/accounts/priority_factors.h"
 
 static double clamp(double x)
 {

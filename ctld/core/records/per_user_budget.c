@@ -1,9 +1,9 @@
-/* controller_budget.c - see controller_budget.h
+/* per_user_budget.c - see per_user_budget.h
  *
  * An account is made when a user is first charged, and stays: there are as many as users that ever
  * came. The core asserts that nothing is released that was not charged.
  */
-#include "ctld/core/records/controller_budget.h"
+#include "ctld/core/records/per_user_budget.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* runlife.c - a run over its node's reports to its end
+/* run_states.c - see run_states.h
  *
  * All state changes of runs but the first are here (run_orders.c makes a run and orders it). What
  * concerns the job is passed on to life.c. Each function may be called again without harm.
@@ -9,9 +9,8 @@
  * node knows that its GPUs are free. Orders name the run, and the wanted set of a registration
  * repeats them: so an order that was lost needs no state here.
  */
-#include "ctld/core/jobs/runlife.h"
+#include "ctld/core/jobs/run_states.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "common/job/run.h"
@@ -34,9 +33,9 @@
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* The run is over, and its record is set. Places are free, the bill is made and a broken node is
- * drained before the job is considered again: its next attempt is decided with all that known. */
-static void run_over_now(struct core *core, struct run *run, enum run_state state)
+/* Places are free, the bill is made and a broken node is drained before the job is considered again:
+ * its next attempt is decided with all that known. */
+void run_over_now(struct core *core, struct run *run, enum run_state state)
 {
 	struct job *job = run_link(run)->job;
 	bool orphan = run_info(run)->state == RUN_ORPHAN;
@@ -178,69 +177,6 @@ void run_says_ended(struct core *core, struct run *run, const struct run_report 
 		run_set_end(core->runs, run, report);
 		bill_run(core, run);
 	}
-}
-
-void run_says_never(struct core *core, struct run *run, const struct run_report *report)
-{
-	struct node *node = run_link(run)->node;
-	struct run_report end = *report;
-	const struct run_info *i = run_info(run);
-	bool refused;
-
-	if (!node)
-		node = nodes_find(core->nodes, i->node);
-	forget_run_order(core, run, node);
-	if (run_over(run))
-		return;
-	end.start_time = end.elapsed_us = 0;
-	end.end_time = core->now.wall;
-	if (i->state == RUN_RUNNING || i->state == RUN_ORPHAN) {
-		/* The node had the run, and has no record of it any more. */
-		run_gone(core, run, END_LOST, "its node has no record of it any more");
-		return;
-	}
-	/* The order was lost with its session, or the launcher refused it. */
-	refused = i->end_wanted == END_NONE &&
-	          (i->state == RUN_STARTING ||
-	                  (node && run_link(run)->ordered_session == node_link(node)->session));
-	end.cause = !refused                 ? END_NONE
-	            : report->signature_refused ? END_SIGNATURE
-	                                        : END_LAUNCH;
-	node_in_trouble(core, node, report->node_trouble); /* before its job is considered again */
-	run_set_end(core->runs, run, &end);
-	run_over_now(core, run, RUN_NEVER);
-}
-
-/* The record of an end that no node reports, from what was last known. The elapsed time is that of
- * the monotonic clock if this controller knows the start by it, else the difference of wall times;
- * what was not worked of it counts as suspended. */
-void run_gone(struct core *core, struct run *run, enum end_cause cause, const char *why)
-{
-	const struct run_info *i = run_info(run);
-	struct run_report end = { .start_time = i->start_time,
-		.end_time = core->now.wall,
-		.cause = cause,
-		.detail = why,
-		.cpu_time_us = run_used(run)->cpu_time_us,
-		.max_rss_kb = run_used(run)->mem_peak_mb * 1024,
-		.used = *run_used(run) };
-
-	if (run_over(run))
-		return;
-	if (run_started_known(run))
-		end.elapsed_us = (uint64_t)(core->now.mono - run_link(run)->started);
-	else if (i->start_time && core->now.wall > i->start_time)
-		end.elapsed_us = (uint64_t)(core->now.wall - i->start_time);
-	if (i->start_time && end.elapsed_us > run_worked_us(run, core->now))
-		end.suspended_us = end.elapsed_us - run_worked_us(run, core->now);
-	run_set_end(core->runs, run, &end);
-	run_over_now(core, run, RUN_ENDED);
-}
-
-void node_runs_gone(struct core *core, struct node *node, const char *why)
-{
-	while (node_link(node)->runs)
-		run_gone(core, node_link(node)->runs, END_NODE_FAIL, why);
 }
 
 /* --- orphan runs ----------------------------------------------------------------------------- */

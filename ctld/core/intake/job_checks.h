@@ -1,11 +1,11 @@
-/* intake.h - a request of a job, checked, with the defaults filled in
+/* job_checks.h - a request of a job, checked, with the defaults filled in
  *
  * Every request goes the same way: a submit, a trial submission and an update of a waiting job go
  * through the same checks. So a job cannot be updated to what a submit would refuse. Which
  * accounts, QOS and partitions it may use is in admit.h.
  */
-#ifndef CTLD_CORE_INTAKE_H
-#define CTLD_CORE_INTAKE_H
+#ifndef CTLD_CORE_JOB_CHECKS_H
+#define CTLD_CORE_JOB_CHECKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,17 +20,11 @@ struct job;
 
 /* Checks `in` and fills in the indices, and of info: account, qos, gpus, labels, cpus, mem_mb,
  * time_limit_s, partition(s), and the conditions (start_conditions.h). Of a list of partitions
- * those are left out that refuse the job, with the reason in t->left_out; -1 if all do. A job that
- * passes is counted as waiting until intake_clear(), whatever becomes of it. -1 with `err`:
- * refused. */
+ * those are left out that refuse the job, with the reason in t->left_out; -1 if all do
+ * (partition_choices.h). A job that passes is counted as waiting until intake_clear(), whatever
+ * becomes of it. -1 with `err`: refused. */
 int intake_fill(
         struct core *core, const struct caller *caller, struct intake *t, struct error *err);
-
-/* Make the k-th choice the present one. */
-void intake_choose(struct intake *t, uint32_t k);
-
-/* Why partitions of its list refuse the job, for an effect; NULL: none does. */
-const char *intake_left_out(struct core *core, const struct intake *t);
 
 /* The signed texts that the core keeps: are they valid? */
 int intake_signed_texts(const char *name, const char *cwd, const char *output, const char *error,
