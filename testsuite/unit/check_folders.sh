@@ -38,7 +38,7 @@ check_tower() {
 		}' || bad=1
 }
 
-check_tower ctld/core 'util scale rows request records place accounts limits plan preempt sched attempts jobs nodes services intake explain' core.h ''
+check_tower ctld/core 'util scale rows request records place accounts limits plan preempt sched attempts runs depends jobs nodes services intake explain' core.h ''
 check_tower noded 'gpu job record contain usage exec stream shepherd runs confine watch launcher core net sim' '' ''
 check_tower common 'base gpu job net conf plot' gpusched.pb-c.h ''
 check_tower cmds 'api cli options slurm drmaa views submit ctl serve feed web top steps services srun run slurm_commands' '' ''

@@ -17,7 +17,7 @@
 #include "ctld/core/intake/start_conditions.h"
 #include "ctld/core/intake/partition_choices.h"
 #include "ctld/core/intake/submit.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"

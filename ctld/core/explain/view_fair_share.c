@@ -7,7 +7,7 @@
 #include "ctld/core/accounts/accounts.h"
 #include "ctld/core/accounts/priority_factors.h"
 #include "ctld/core/core.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/limits/limits.h"
 #include "ctld/core/limits/quota.h"
 #include "ctld/core/records/job.h"

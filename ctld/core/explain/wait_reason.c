@@ -17,7 +17,7 @@
 #include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/missing_resources.h"
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/intake/start_conditions.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/run.h"

@@ -18,7 +18,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/attempts/run_snapshot.h"
-#include "ctld/core/jobs/run_booking.h"
+#include "ctld/core/runs/run_booking.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/records/job.h"

@@ -8,7 +8,7 @@
 #include "common/base/each.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 

@@ -13,7 +13,7 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/job_checks.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"

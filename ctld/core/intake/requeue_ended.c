@@ -11,7 +11,7 @@
 
 #include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/update.h"
-#include "ctld/core/jobs/depends_check.h"
+#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"

@@ -12,9 +12,9 @@
 
 #include "common/base/units.h"
 #include "common/job/reason.h"
-#include "ctld/core/jobs/depends_check.h"
-#include "ctld/core/jobs/depends_open.h"
-#include "ctld/core/jobs/depends_why.h"
+#include "ctld/core/depends/depends_check.h"
+#include "ctld/core/depends/depends_open.h"
+#include "ctld/core/depends/depends_why.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"
 

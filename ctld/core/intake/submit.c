@@ -23,7 +23,7 @@
 #include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/partition_choices.h"
 #include "ctld/core/jobs/depends_attach.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/singletons.h"
 #include "ctld/core/rows/epoch_and_ids.h"

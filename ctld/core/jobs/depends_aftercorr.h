@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_terms.h"
 
 /* A part of an array has ended: decide the same tasks of the waiting arrays. */
 void corr_part_ended(struct core *core, struct job *part);

@@ -10,8 +10,8 @@
 
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_open.h"
+#include "ctld/core/records/array.h"
+#include "ctld/core/depends/depends_open.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/service.h"

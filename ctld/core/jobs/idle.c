@@ -15,7 +15,7 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"

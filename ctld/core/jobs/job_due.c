@@ -5,7 +5,7 @@
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"

@@ -13,7 +13,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/attempts/attempt.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/row_codec.h"

@@ -6,7 +6,7 @@
 #include "ctld/core/jobs/job_timers.h"
 
 #include "ctld/core/attempts/attempt.h"
-#include "ctld/core/jobs/depends_open.h"
+#include "ctld/core/depends/depends_open.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"

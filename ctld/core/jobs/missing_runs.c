@@ -1,8 +1,8 @@
 /* missing_runs.c - see missing_runs.h */
 #include "ctld/core/jobs/missing_runs.h"
 
-#include "ctld/core/jobs/node_state.h"
-#include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/run_states.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

@@ -12,7 +12,7 @@
 #include "common/base/text.h"
 #include "common/job/mail_types.h"
 #include "common/job/requeue_on.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 

@@ -7,8 +7,8 @@
 #include "ctld/core/jobs/retire.h"
 
 #include "ctld/core/attempts/bill.h"
-#include "ctld/core/jobs/depends_open.h"
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_open.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/ended_outcomes.h"

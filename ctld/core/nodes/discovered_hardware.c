@@ -16,7 +16,7 @@
 #include "common/base/xalloc.h"
 #include "common/gpu/gpus_by_type.h"
 #include "common/job/run.h"
-#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/mig_layout.h"
 #include "ctld/core/place/ledger.h"

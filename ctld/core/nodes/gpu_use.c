@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/gpu_drains.h"

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/node_state.h"
-#include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/rows/effects.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/nodes/gpu_by_uuid.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/gpu_use.h"

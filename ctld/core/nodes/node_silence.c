@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 #include "common/conf/conf.h"
-#include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/rows/effects.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/jobs/missing_runs.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"

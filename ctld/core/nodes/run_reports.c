@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ctld/core/jobs/array_split.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/idle.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/missing_runs.h"

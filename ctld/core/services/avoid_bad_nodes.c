@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"

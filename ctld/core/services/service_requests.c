@@ -10,7 +10,7 @@
 #include "common/base/taskset.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/jobs/array_split.h"
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/records/audit_note.h"

@@ -4,11 +4,11 @@
  * by task goes by its own text for these, and by its array's terms for the others
  * (depends_aftercorr.c).
  */
-#include "ctld/core/jobs/depends_open.h"
+#include "ctld/core/depends/depends_open.h"
 
 #include <string.h>
 
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/singletons.h"
 

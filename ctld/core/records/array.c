@@ -1,5 +1,5 @@
 /* array.c - see array.h */
-#include "ctld/core/jobs/array.h"
+#include "ctld/core/records/array.h"
 
 #include <stdlib.h>
 

@@ -2,14 +2,14 @@
  *
  * What runs and nodes/ both need lies here, because nodes/ stands above this folder.
  */
-#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/runs/node_state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/attempt_outcome.h"
+#include "ctld/core/attempts/attempt_outcome.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"

@@ -5,12 +5,12 @@
  * its runs report. `again` of the table is what the cause allows where the owner allows a requeue;
  * a launch that failed needs no such permission, because the job never began.
  */
-#include "ctld/core/jobs/attempt_outcome.h"
+#include "ctld/core/attempts/attempt_outcome.h"
 
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/requeue_on.h"
+#include "ctld/core/attempts/requeue_on.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"

@@ -13,19 +13,19 @@
  * afresh each time.
  *
  * Edges, queue and names are volatile: a start rebuilds them from the rows. What is here changes
- * nothing but this memory. From below:
+ * nothing but this memory. From below; those from depends_attach.h on are in jobs/:
  *
  *	depends_open.h        does a job have to wait, until when, can it never start?
  *	depends_why.h         what it waits for, as text for people
- *	depends_check.h         may a job wait for this?
+ *	depends_check.h       may a job wait for this?
  *	depends_queue.h       jobs whose start or end decides terms of others
+ *	depends_invariants.h  what must hold of all this
  *	depends_attach.h      a job gets the terms of its text, and they hang on other jobs
  *	depends_never.h       a job that can never start is ended
  *	depends_aftercorr.h   aftercorr between two arrays: task by task
  *	depends_outcome.h     what becomes of a job when one of its terms is decided
  *	depends_range.h       terms on some tasks of an array
  *	depends_settle.h      works through the queue
- *	depends_invariants.h  what must hold of all this
  */
 #ifndef CTLD_CORE_DEPENDS_TERMS_H
 #define CTLD_CORE_DEPENDS_TERMS_H

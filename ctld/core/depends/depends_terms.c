@@ -10,7 +10,7 @@
  * the order of the terms. Edges refer to terms by number, so the terms of a job with edges are
  * never packed.
  */
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_terms.h"
 
 #include <stdlib.h>
 #include <string.h>

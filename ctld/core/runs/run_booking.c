@@ -3,11 +3,11 @@
  * A run is linked to its node exactly while it is booked there, also if the node has left the
  * configuration and the ledger no longer knows it.
  */
-#include "ctld/core/jobs/run_booking.h"
+#include "ctld/core/runs/run_booking.h"
 
 #include "ctld/core/attempts/bill.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/node_state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"

@@ -8,7 +8,7 @@
  * CIRCLE_STEPS terms: then the change is refused, since a circle that was not found would wait for
  * ever.
  */
-#include "ctld/core/jobs/depends_check.h"
+#include "ctld/core/depends/depends_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/jobs/array.h"
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/records/array.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/epoch_and_ids.h"

@@ -1,5 +1,5 @@
 /* depends_why.c - see depends_why.h */
-#include "ctld/core/jobs/depends_why.h"
+#include "ctld/core/depends/depends_why.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "common/base/xalloc.h"
 #include "common/job/reason.h"
-#include "ctld/core/jobs/depends_open.h"
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_open.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/singletons.h"
 #include "ctld/core/rows/state.h"

@@ -5,7 +5,7 @@
  * job's when no known run of its attempt lives any more; a run that failed by itself decides how
  * the job ended. The rows wait here for the next seal: there is no job object that could be dirty.
  */
-#include "ctld/core/jobs/foreign.h"
+#include "ctld/core/runs/foreign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "common/job/run.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/bill.h"
-#include "ctld/core/jobs/attempt_outcome.h"
+#include "ctld/core/attempts/attempt_outcome.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"

@@ -1,8 +1,8 @@
 /* depends_invariants.c - see depends_invariants.h */
-#include "ctld/core/jobs/depends_invariants.h"
+#include "ctld/core/depends/depends_invariants.h"
 
 #include "common/base/error.h"
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 

@@ -1,5 +1,5 @@
 /* requeue_on.c - see requeue_on.h */
-#include "ctld/core/jobs/requeue_on.h"
+#include "ctld/core/attempts/requeue_on.h"
 
 #include "common/job/requeue_on.h"
 #include "common/job/run.h"

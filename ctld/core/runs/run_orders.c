@@ -1,14 +1,14 @@
 /* run_orders.c - see run_orders.h */
-#include "ctld/core/jobs/run_orders.h"
+#include "ctld/core/runs/run_orders.h"
 
 #include <assert.h>
 
 #include "common/conf/conf.h"
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/jobs/attempt_outcome.h"
-#include "ctld/core/jobs/effects.h"
-#include "ctld/core/jobs/run_booking.h"
+#include "ctld/core/attempts/attempt_outcome.h"
+#include "ctld/core/rows/effects.h"
+#include "ctld/core/runs/run_booking.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"

@@ -4,11 +4,11 @@
  * once, until all that it decides is settled. A start of the controller puts all ended jobs with
  * dependents into it.
  */
-#include "ctld/core/jobs/depends_queue.h"
+#include "ctld/core/depends/depends_queue.h"
 
 #include <stddef.h>
 
-#include "ctld/core/jobs/depends_terms.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 

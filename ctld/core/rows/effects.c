@@ -4,7 +4,7 @@
  * memory for their texts. An effect is added before it is known with which commit it will be
  * durable: `numbered` is how far effects_number() has come.
  */
-#include "ctld/core/jobs/effects.h"
+#include "ctld/core/rows/effects.h"
 
 #include <stdlib.h>
 #include <string.h>
