@@ -151,7 +151,7 @@ void mail_committed(struct mail *m)
 		start_some(m);
 }
 
-/* --- what it says ---------------------------------------------------------------------------- */
+/* --- the text of a mail ---------------------------------------------------------------------- */
 
 /* "12"; for tasks that have mails of their own "12_7", "12_[3-9,12]" */
 static void job_name(const struct effect *effect, const struct job_view *v, char *buf, size_t size)

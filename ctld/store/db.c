@@ -557,7 +557,7 @@ int db_open_reading(
 	return db_fail(db, err);
 }
 
-/* --- files that lie somewhere --------------------------------------------------------------- */
+/* --- files outside the state directory ------------------------------------------------------ */
 
 /* `path` as a URI with a parameter of SQLite's, for db_open_reading(). Caller frees. */
 static char *db_uri(const char *path, const char *how)

@@ -25,7 +25,7 @@ struct ledger;
 
 #define LIST_SIZE 200
 
-/* --- could it? ------------------------------------------------------------------------------- */
+/* --- could the job ever run? ----------------------------------------------------------------- */
 
 static uint32_t n_gpus(const struct ledger *l, uint32_t node, uint16_t type)
 {
@@ -116,7 +116,7 @@ static bool could_ever(const struct core *core, uint32_t partition, const struct
 	return false;
 }
 
-/* --- why not --------------------------------------------------------------------------------- */
+/* --- the reason that it could not ------------------------------------------------------------ */
 
 /* What is known of the nodes of the partition that the job's request allows. */
 struct survey {

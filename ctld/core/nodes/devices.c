@@ -177,7 +177,7 @@ static void bind(struct binding *b)
 	}
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- the note for users ---------------------------------------------------------------------- */
 
 /* Is the index on a GPU whose MIG layout is not the demanded one? That is reported for the GPU, not
  * for its instances. */

@@ -205,7 +205,7 @@ static void name_types(struct core *core, struct node_link *l)
 	}
 }
 
-/* --- taking what was found ------------------------------------------------------------------- */
+/* --- binding indices to the GPUs found ------------------------------------------------------- */
 
 struct taking {
 	struct core *core;
@@ -446,7 +446,7 @@ void hardware_take(struct core *core, struct node *node)
 	set_found(core, node, found);
 }
 
-/* --- both together --------------------------------------------------------------------------- */
+/* --- the configuration with the GPUs filled in ----------------------------------------------- */
 
 struct hardware {
 	struct conf conf; /* arrays that differ are owned, all else is the given one's */

@@ -154,7 +154,7 @@ static struct scale_input checked_input(const struct scaler *s, const struct sca
 	return in;
 }
 
-/* --- the life of it -------------------------------------------------------------------------- */
+/* --- creation, policy, load time ------------------------------------------------------------- */
 
 static void windows_init(struct scaler *s, const struct scale_policy *old, usec_t now)
 {
@@ -500,7 +500,7 @@ static uint32_t decide(struct scaler *s, struct step *t)
 	return clamp(s, want);
 }
 
-/* --- what is said ---------------------------------------------------------------------------- */
+/* --- the reason as text ---------------------------------------------------------------------- */
 
 static void say(struct scale_decision *d, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));

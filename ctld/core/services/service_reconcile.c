@@ -62,7 +62,7 @@ static void due_by(struct look *l, usec_t mono)
 		l->due = mono;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- the present state of the replicas ------------------------------------------------------- */
 
 /* A short request may come and go between two reports; of a server that does not count requests
  * (llama.cpp's) only the tokens tell of it. */
@@ -174,7 +174,7 @@ static void look(struct look *l)
 	link->waiting = l->waiting;
 }
 
-/* --- how many -------------------------------------------------------------------------------- */
+/* --- the number of replicas wanted ----------------------------------------------------------- */
 
 static void note_rate(struct look *l)
 {
@@ -523,7 +523,7 @@ static void step(struct core *core, struct service *s)
 	services_set_due(core->services, s, l.due);
 }
 
-/* --- when ------------------------------------------------------------------------------------ */
+/* --- when a step is due ---------------------------------------------------------------------- */
 
 void services_apply(struct core *core)
 {

@@ -276,7 +276,7 @@ int services_start(struct core *core, struct error *err)
 	return 0;
 }
 
-/* --- what is asked of them ------------------------------------------------------------------- */
+/* --- requests of owners ---------------------------------------------------------------------- */
 
 struct ask_service {
 	struct core *core;

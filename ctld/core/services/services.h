@@ -45,7 +45,7 @@ void service_join(struct core *core, const struct caller *caller, struct job *ow
 void service_control_apply(struct core *core, const struct core_event *e); /* EV_SERVICE_CONTROL */
 void runs_load_apply(struct core *core, const struct core_event *e);       /* EV_RUNS_LOAD */
 
-/* --- what it is like ------------------------------------------------------------------------- */
+/* --- states and replicas --------------------------------------------------------------------- */
 
 /* X(symbol, name) */
 #define SERVICE_STATES(X)         \

@@ -95,7 +95,7 @@ static void end_stream(struct ctld *c, struct stream *st, enum side told, const 
 	free(st);
 }
 
-/* --- whose ------------------------------------------------------------------------------------ */
+/* --- streams of a peer ------------------------------------------------------------------------ */
 
 static struct stream *first_of(const struct peer *peer)
 {
