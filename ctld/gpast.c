@@ -27,7 +27,8 @@
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-static struct error unsent; /* why something of the answer could not be sent; code ERR_NONE: all was */
+static struct error unsent; /* why something of the answer could not be sent; code ERR_NONE: all was
+			     * sent */
 
 /* The command reads with the table of messages, as from a controller. */
 static void send_frame(void *to, unsigned type, const ProtobufCMessage *m)
@@ -222,8 +223,8 @@ static int answer(struct walk *w, unsigned type, const ProtobufCMessage *m, stru
 
 /* --- the program ---------------------------------------------------------------------------- */
 
-/* Accounts are a tree, and there is a currency, where this host has the configuration; else each
- * account stands for itself. NULL: it has none. */
+/* The configuration of this host, for the tree of accounts and the currency. NULL: there is none,
+ * and each account stands for itself. */
 static struct conf *find_conf(void)
 {
 	const char *path = getenv("GPUSCHED_CONF");

@@ -50,7 +50,7 @@
 #define DISK_EVERY_S    5
 #define START_AGAIN_S   2 /* on a full disk */
 #define END_EVERY_MS    5
-#define END_WITHIN_US   5000000 /* for clients to take what was sent */
+#define END_WITHIN_US   5000000 /* time for clients to take what was sent */
 #define ASIDE_THREADS   2
 #define QUEUED_MAX      8192
 #define QUEUED_KEY_MAX  1024
@@ -82,7 +82,7 @@ static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 {
 	(void)arg;
 	disk_space_report(c, 0, now);
-	if (c->conf->controller.keep_scripts_s) /* else they go with their jobs */
+	if (c->conf->controller.keep_scripts_s) /* otherwise scripts are deleted with their jobs */
 		blobs_erase(c->blobs);
 }
 
@@ -126,7 +126,8 @@ static void apply_ending(struct ctld *c, void *arg, struct clocks now)
 
 static const struct tick_work ending_work = { apply_ending, NULL };
 
-/* All that is known is on disk and told, or there was time enough for it. */
+/* Ends the loop once all changes are on disk and all replies are sent, or when the time for that is
+ * over. */
 static void on_ending(evutil_socket_t fd, short what, void *arg)
 {
 	struct ctld *c = arg;
@@ -242,7 +243,7 @@ static int load(struct ctld *c, struct error *err)
 	return 0;
 }
 
-/* history.db knows nothing that is younger than the state, unless that was restored. */
+/* history.db has no later job or event than state.db, unless state.db is a restored backup. */
 static int check_history(struct ctld *c, bool takeover, uint64_t *job, struct error *err)
 {
 	struct past *past = past_open(c->conf->controller.state_dir, err);
@@ -264,8 +265,8 @@ static int check_history(struct ctld *c, bool takeover, uint64_t *job, struct er
 	return error_hint(err, "after a backup was restored: gctld --takeover");
 }
 
-/* What was told after the backup is not known here. The ids of jobs since then may live on in
- * people's notes, in history.db and on nodes that are not back yet: leave a wide gap. */
+/* Jobs submitted after the backup are not in this state. Their ids may live on in people's notes,
+ * in history.db and on nodes that have not registered yet: leave a wide gap. */
 static void take_over(struct ctld *c, uint64_t history_job)
 {
 	struct core_stats stats;
@@ -391,7 +392,7 @@ static int listen_for_peers(struct ctld *c, struct error *err)
 	        c->sessions, c->conf->controller.listen, c->conf->controller.port, &rules, err);
 }
 
-/* Each session is a descriptor: as many as we may have. */
+/* Each session needs a descriptor: raises the limit as far as the system allows. */
 static unsigned raise_descriptors(void)
 {
 	uint64_t files = daemon_raise_files();

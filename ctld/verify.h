@@ -5,9 +5,9 @@
 #include "common/base/error.h"
 #include "common/conf/conf.h"
 
-/* Of a state.db, all that a start does but write: the file's pages and schema, every row through the
- * core, the rows against each other, every invariant of the core. Of a history.db its pages and
- * schema. `told` (malloc'd) says what is in it. */
+/* Checks a state.db as a start does, without writing: the file's pages and schema, every row
+ * through the core, the rows against each other, every invariant of the core. Of a history.db it
+ * checks the pages and the schema. `told` (malloc'd) describes the contents. */
 int verify_state(const struct conf *conf, const char *path, char **told, struct error *err);
 
 #endif

@@ -248,7 +248,7 @@ static apply_fn *const handlers[] = {
 	[EV_CLOCK] = on_clock,
 };
 
-/* What was changed counts from now on, and effects wait for it. */
+/* Gives all changes since the last call one number; the effects wait until it is committed. */
 static void finish(struct core *core)
 {
 	core->change += dirty_touched(core->dirty) + audit_touched(core->audit);

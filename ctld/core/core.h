@@ -329,8 +329,8 @@ bool core_gpu_view(const struct core *core, uint32_t node, uint32_t index, struc
  * not known, or there are not two. */
 near_t core_gpus_apart(const struct core *core, uint32_t node, uint64_t gpus);
 
-/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/gpu/gpu_topology.h); "": not
- * known. */
+/* How close it is to each GPU of its node, by index: "X,NV4,PIX" (common/gpu/gpu_topology.h); "":
+ * not known. */
 #define GPU_NEAR_TEXT (CONF_MAX_GPUS_PER_NODE * NEAR_WORD)
 void core_gpu_near(
         const struct core *core, uint32_t node, uint32_t index, char text[GPU_NEAR_TEXT]);

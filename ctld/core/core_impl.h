@@ -7,8 +7,8 @@
 
 /* Nodes have turned out to have other GPUs: use another configuration for the whole core. */
 void core_rehardware(struct core *core);
-/* All that is dirty becomes rows for `sink` (NULL: none are wanted), then all that has gone is freed.
- * Returns how many rows. */
+/* Passes the rows of all dirty objects to `sink` (NULL: makes none), then frees the objects that
+ * are gone. Returns the number of rows. */
 size_t core_drain(struct core *core, core_row_sink *sink, void *arg);
 void timers_apply(struct core *core);
 usec_t timers_next(const struct core *core);

@@ -69,7 +69,7 @@ static int check_runs_of(const struct job *job, struct error *err)
 	return 0;
 }
 
-/* Each task of the set that was signed waits under one record, or had one: none is lost, none
+/* Each task of the signed set waits under one record, or has had one: none is lost and none counts
  * twice. */
 static int check_array(const struct job *own, struct error *err)
 {
@@ -139,8 +139,8 @@ static int check_queued(const struct job *job, struct error *err)
 	return 0;
 }
 
-/* The states of a job and of its runs belong together; it is in a class exactly if it is eligible;
- * its timer, nonce, dependencies and name know it. */
+/* The states of a job and of its runs agree. The job is in a class exactly if it is eligible; its
+ * timer, nonce, dependencies and list of names refer to it. */
 static int check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
@@ -176,7 +176,8 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 		        job_state_name(i->state));
 	if (job_link_of(job)->array && check_array(job, err) < 0)
 		return -1;
-	/* Of an array its parent is meant, by its name and by what it waits for. */
+	/* For an array, the array parent stands in the list of its name and has the
+	 * dependencies. */
 	active = job_link_of(job)->array ? job_link_of(job)->array->running : !waits && !ended;
 	if (!i->part && (namesakes_check(job, ended, active, err) < 0 ||
 	                        depends_check_job(core, job, err) < 0))
@@ -193,7 +194,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	return check_runs_of(job, err);
 }
 
-/* The lists by which jobs leave memory. */
+/* Checks one of the lists of ended records, from which jobs leave memory. */
 static int check_ended(const struct ended *list, bool parts, struct error *err)
 {
 	size_t n = 0;
@@ -233,7 +234,7 @@ static int check_jobs(const struct core *core, struct error *err)
 	return 0;
 }
 
-/* Jobs by partition, as lists of partitions show them. */
+/* The numbers of jobs by partition, as listings of partitions show them. */
 static int check_counts(const struct core *core, struct error *err)
 {
 	uint32_t pending = 0, running = 0;
@@ -243,7 +244,8 @@ static int check_counts(const struct core *core, struct error *err)
 	first = jobs_next(core->jobs, 0);
 	if (!first)
 		return 0;
-	/* Of the partition of the first job: the others are counted by the same code. */
+	/* Only the partition of the first job is counted: the same code keeps the counts of the
+	 * others. */
 	for (job = first; job; job = jobs_next(core->jobs, job_ref(job))) {
 		if (job_state_ended(job_info(job)->state))
 			continue;
@@ -309,8 +311,8 @@ static int check_runs(const struct core *core, struct error *err)
 	return rc;
 }
 
-/* What runs have of a shared GPU is what the ledger has, and no more than there is: a configuration
- * may have made it less, and an orphan run may be too much. */
+/* What the ledger has taken of a shared GPU is the sum over its runs, and no more than the GPU has,
+ * unless a new configuration made the GPU smaller or an orphan run is among them. */
 static int check_shares(const struct core *core, const struct node *node, struct error *err)
 {
 	const struct node_link *l = node_link_of(node);
@@ -404,7 +406,8 @@ static int check_nodes(const struct core *core, struct error *err)
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-/* A class has jobs, they know it, and its head is the first of them. */
+/* A class has at least one job, each of its jobs refers to it, and its head is the first of
+ * them. */
 static int check_class(struct class *class, struct error *err)
 {
 	const struct class_link *l = class_link(class);

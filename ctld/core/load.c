@@ -95,8 +95,8 @@ static int bad_run(const struct run *run, struct error *err, const char *what)
 	        i->node, what);
 }
 
-/* Give each run to its job, and let those that are not over hold what they hold. Orphan runs come
- * last: they get what is left. */
+/* Give each run to its job. A run that is not over keeps its CPUs, memory and GPUs. Orphan runs
+ * come last: they get what is left. */
 static int adopt_rows(struct core *core, struct run **v, size_t n, struct error *err)
 {
 	/* Backwards: each is then the first of its job, or near it. */
@@ -128,7 +128,7 @@ static int adopt_rows(struct core *core, struct run **v, size_t n, struct error 
 
 /* --- jobs ------------------------------------------------------------------------------------ */
 
-/* What the rest of the core asserts of a job, of rows that may say anything. */
+/* A row may contain anything: check what the rest of the core asserts of a job. */
 static int check_job(const struct core *core, const struct job *job, struct error *err)
 {
 	const struct job_info *i = job_info(job);
@@ -156,7 +156,8 @@ static int by_end(const void *x, const void *y)
 	return a->id < b->id ? -1 : 1;
 }
 
-/* The jobs that have ended, as if each had ended so long ago on our clock. */
+/* Lists the jobs that have ended, each with its end time converted to this process's monotonic
+ * clock. */
 static void list_ended(struct core *core)
 {
 	size_t n = 0, i;
@@ -175,7 +176,7 @@ static void list_ended(struct core *core)
 	free(v);
 }
 
-/* Into the list of its name, as active if it has an attempt. */
+/* Adds the job to the list of its name, as active if it has an attempt. */
 static void name_job(struct core *core, struct job *job)
 {
 	enum job_state state = (enum job_state)job_info(job)->state;
@@ -206,7 +207,7 @@ static int take_jobs(struct core *core, struct error *err)
 		job_take_again(core, job);
 		job_timer_set(core, job);
 	}
-	/* When all are known by their names. */
+	/* Only now: whether a job is eligible may depend on all other jobs of its name. */
 	for (job = jobs_next(core->jobs, 0); job; job = jobs_next(core->jobs, job_ref(job)))
 		job_consider(core, job);
 	list_ended(core);
@@ -215,7 +216,7 @@ static int take_jobs(struct core *core, struct error *err)
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-/* The rows are in; no order goes to a node before it registers. */
+/* Called when all rows are loaded. No order goes to a node before the node registers. */
 int core_start(struct core *core, struct clocks now, struct error *err)
 {
 	struct run **v;
@@ -262,7 +263,8 @@ int core_start(struct core *core, struct clocks now, struct error *err)
 	return 0;
 }
 
-/* More than happened since the backup: history.db may know them, and a number is given once. */
+/* More events than happen after a backup: history.db may have them, and a number is given out
+ * once. */
 #define TAKEOVER_EVENTS 1000000000
 
 static uint64_t last_known_job(const struct core *core)
@@ -326,7 +328,7 @@ static void close_left(struct core *core)
 	}
 }
 
-/* What jobs hold of the limits, from the old ones to the new. */
+/* Moves what jobs count from the old limits to the new ones. */
 static void take_again(struct core *core, bool forget)
 {
 	struct job *job;
@@ -339,7 +341,7 @@ static void take_again(struct core *core, bool forget)
 	}
 }
 
-/* The new limits have no counts of capacity yet. */
+/* The counts of capacity belong to the old limits; the new ones have none yet. */
 static void forget_counted(struct core *core)
 {
 	memset(core->gpus_counted, 0, sizeof(core->gpus_counted));
@@ -357,7 +359,7 @@ struct budget *core_budget(const struct core *core)
 	return core->budget;
 }
 
-/* The new conf has what is known of hardware: look at each node with it. */
+/* The new configuration includes the known hardware: check each node against it. */
 static void settle_nodes(struct core *core)
 {
 	for (uint32_t i = 0; i < core->conf->n_nodes; i++)
@@ -372,7 +374,7 @@ static void settle_nodes(struct core *core)
 	}
 }
 
-/* From core->conf to core->given with what was found. */
+/* Replaces core->conf by core->given with the hardware found on the nodes filled in. */
 static void reconfigure(struct core *core)
 {
 	struct ledger *old = core->ledger;
@@ -408,7 +410,8 @@ static void reconfigure(struct core *core)
 	take_again(core, false);
 	close_left(core);
 	settle_nodes(core);
-	/* Which nodes their requests avoid was lost with the numbers of the nodes: a step sets it again. */
+	/* The nodes that a service avoids are kept in its requests by number, and the numbers have
+	 * changed: a step of the service sets them again. */
 	for (struct service *s = services_next(core->services, NULL); s;
 	        s = services_next(core->services, service_info(s)->name))
 		services_touch(core->services, s);

@@ -1,4 +1,4 @@
-/* demand.h - what is made of a history: one function a question, each adds its tables to the book
+/* demand.h - the questions put to a history: one function each, which adds its tables to the book
  *
  * W(t), what is wanted, are the GPUs in use if every job had started as soon as it could; S(t)
  * those that were given. W does not depend on how large the cluster is, only on what users sent to
@@ -34,8 +34,8 @@ struct concurrency {
 /* Of the jobs of one account (DEMAND_ALL: of all): seconds. */
 struct tolerance {
 	uint32_t account;
-	double declared;         /* the median of what they say; NAN: none does */
-	struct interval gave_up; /* when a tenth has given up; NAN: it never did */
+	double declared;         /* the median of the stated times; NAN: none is stated */
+	struct interval gave_up; /* after which a tenth has given up; NAN: fewer did */
 	double waited_p95;
 };
 
@@ -45,7 +45,7 @@ struct demand {
 	struct book *book;
 	struct bootstrap bootstrap;
 	unsigned top;        /* rows of accounts and models, at most */
-	double cold_start_s; /* of a replica, or assumed */
+	double cold_start_s; /* of a replica: measured, or assumed */
 	bool cold_measured;
 	/* found, for the proposal and the charts; owned */
 	struct scope *scopes;
@@ -62,7 +62,7 @@ void demand_init(struct demand *d, const struct past *past, const struct conf *c
 void demand_clear(struct demand *d);
 
 /* In this order. */
-void demand_summary(struct demand *d);     /* history_summary.c: which one, what is wrong with it */
+void demand_summary(struct demand *d);     /* history_summary.c: its extent and its flaws */
 void demand_concurrency(struct demand *d); /* concurrency.c */
 void demand_bursts(struct demand *d);      /* bursts.c; needs the one before */
 void demand_queue(struct demand *d);       /* queue_depth.c */

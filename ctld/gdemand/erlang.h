@@ -13,8 +13,8 @@
 /* The part of jobs that must wait; 1: `load` is `servers` or more. */
 double erlang_waits(double load, uint32_t servers);
 
-/* The part of the jobs that waits longer than `time`, in the unit of `duration`, which is the mean of
- * the jobs. 1 where the queue grows for ever. */
+/* The part of the jobs that waits longer than `time`, in the unit of `duration`, which is the mean
+ * of the jobs. 1 where the queue grows for ever. */
 double erlang_waits_over(double load, uint32_t servers, double duration, double time);
 
 /* The least number of servers at which at most the part `late` waits longer than `time`. */

@@ -80,7 +80,7 @@ static const char *label_of(const char *labels, const char *key, char word[MAX_W
 	return word;
 }
 
-/* GPUs that were asked for, of a job that never had any: those of "h100:2|l40s:4". */
+/* The number of GPUs in the request of a job that never had any: the 2 of "h100:2|l40s:4". */
 static uint32_t first_count(const char *asked)
 {
 	const char *colon = strchr(asked, ':');
@@ -128,7 +128,7 @@ static void take_names(struct past *p, const struct history_job *h, struct past_
 	p->has.labels |= *word != '\0';
 }
 
-/* When it could start, did, and gave up. */
+/* When the job could start, when it started, and when it was cancelled while it waited. */
 static void take_times(struct past *p, const struct history_job *h, struct past_job *j)
 {
 	const struct history_past *past = &h->past;
@@ -259,8 +259,8 @@ static void shift_all(struct past *p)
 	}
 }
 
-/* Of the time from the first to the last job. Where that is less than most jobs take, they came at
- * once: then until the last has ended. */
+/* Examines the time from the first to the last job. If that is shorter than most jobs run, they
+ * were submitted together: then until the last one has ended. */
 static void take_window(struct past *p, const struct past_options *o)
 {
 	usec_t first = -1, last = 0, end = 0;
@@ -302,7 +302,7 @@ uint32_t past_block_at(const struct past *p, usec_t at)
 	return block < 0 ? 0 : block < p->blocks ? (uint32_t)block : p->blocks - 1;
 }
 
-/* The longest blocks of which there are enough. */
+/* Chooses the greatest length of blocks of which there are enough. */
 static void cut_blocks(struct past *p)
 {
 	enum block_length length = BLOCKS_WEEKS;

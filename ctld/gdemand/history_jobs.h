@@ -23,7 +23,8 @@ extern const char *const job_kind_names[KINDS];
 
 struct past_job {
 	usec_t submit, eligible; /* eligible: submit where the history does not say more */
-	usec_t start;            /* the first; PAST_UNKNOWN: it never started, or nobody says */
+	usec_t start;            /* the first; PAST_UNKNOWN: it never started, or the history has
+				  * none */
 	usec_t left;             /* it was cancelled while it waited; PAST_UNKNOWN: it was not */
 	usec_t duration;         /* of its work; PAST_UNKNOWN */
 	usec_t cold_start;       /* of a replica; 0 */
@@ -35,8 +36,8 @@ struct past_job {
 	uint32_t gpus, nodes, cpus, gpu_milli;
 	uint64_t mem_mb, gpu_mem_mb, gpu_mem_burst_mb;
 	int64_t milli;  /* of GPUs, all together */
-	usec_t target;  /* it should start within; 0: nobody says */
-	bool declared;  /* the job says that itself, or its QOS does */
+	usec_t target;  /* it should start within; 0: not stated */
+	bool declared;  /* `target` is the job's own, or its QOS's */
 	bool held;      /* a user's hold was on it at its end */
 	uint32_t block; /* of time, by `eligible` */
 	double gpu_us, seen_us, busy_us, idle_us, mem_mbs, cost; /* 0: not known */
@@ -60,8 +61,8 @@ struct past {
 	size_t n, size;
 	struct names *names;
 	usec_t origin;   /* of the first submission, in the history's time */
-	bool dated;      /* that is a date: us UTC */
-	usec_t from, to; /* the time that is looked at */
+	bool dated;      /* that time is a date: us UTC */
+	usec_t from, to; /* the time that is examined */
 	enum block_length block_length;
 	uint32_t blocks;
 	struct past_flaws flaws;
@@ -87,17 +88,17 @@ struct past_options {
 	void *progress_arg;
 };
 
-/* -1: nothing can be said of it; `err` says why. */
+/* -1: the history cannot be used; `err` says why. */
 int past_read(struct past *p, const struct past_options *o, struct error *err);
 void past_clear(struct past *p);
 
-/* Of a job with GPUs: has it been looked at? It became eligible within from and to. */
+/* Is the job examined? It has GPUs and became eligible within from and to. */
 static inline bool past_counts(const struct past *p, const struct past_job *j)
 {
 	return j->milli > 0 && j->eligible >= p->from && j->eligible <= p->to;
 }
 
-/* From when it could start until it did, or gave up; PAST_UNKNOWN. */
+/* The time from when it could start until it started or was cancelled; PAST_UNKNOWN. */
 static inline usec_t past_wait(const struct past_job *j)
 {
 	if (j->start != PAST_UNKNOWN)

@@ -11,7 +11,7 @@
 #include "common/conf/conf_find.h"
 #include "common/gpu/gpus_by_type.h"
 
-#define RECLAIM_S   30 /* the grace by default: what was lent comes back after it */
+#define RECLAIM_S   30 /* the default grace time: after it lent GPUs are back */
 #define MEMBERS_MAX 32
 #define NAME_MAX_   64
 
@@ -39,7 +39,8 @@ static bool is_name(const char *text)
 	               n;
 }
 
-/* The type as gpusched.conf has it: "any" for alternatives, and for what it does not have. */
+/* The name of the type in gpusched.conf: "any" for alternatives and for types that it does not
+ * have. */
 static const char *conf_type(const struct demand *d, uint32_t type)
 {
 	const char *text = type == DEMAND_ALL ? AMOUNT_ANY : names_text(d->past->names, type);
@@ -74,7 +75,7 @@ static uint64_t largest_job(const struct past *p, const struct scope *s)
 	return (uint64_t)(most + 999) / 1000;
 }
 
-/* Where there is one account alone, what is found of all is found of it. */
+/* If no account has figures of its own, those of all jobs are taken. */
 static uint32_t scope_account(const struct demand *d, uint32_t account)
 {
 	size_t i;
@@ -97,7 +98,7 @@ static bool several_types(const struct demand *d, uint32_t account)
 	return false;
 }
 
-/* The only type that there is. */
+/* The type of the first job that counts: called where there is only one type. */
 static uint32_t only_type(const struct past *p)
 {
 	size_t i = 0;
@@ -107,7 +108,7 @@ static uint32_t only_type(const struct past *p)
 	return p->v[i].type;
 }
 
-/* The numbers of an account by type. Those of one name are joined. */
+/* The figures of an account, a line for each type; types of the same name are joined. */
 static size_t lines_of(const struct demand *d, uint32_t account, struct line *v, size_t max)
 {
 	uint32_t of = scope_account(d, account);
@@ -149,7 +150,7 @@ static double tolerated(const struct demand *d, uint32_t account)
 	return NAN;
 }
 
-/* Guarantees that are more than the nodes have are made smaller, all by the same part. */
+/* Guarantees that exceed what the nodes have are all reduced by the same factor. */
 static double fitting(const struct demand *d, const char *type, uint64_t sum)
 {
 	uint64_t capacity = 0;
@@ -234,7 +235,8 @@ static void add_lines(struct account *to, const struct account *from)
 	}
 }
 
-/* What those below an account want, it must be promised itself. Children come behind it. */
+/* The guarantee of an account includes those of the accounts below it. Children come after their
+ * parents. */
 static void sum_up(const struct demand *d, struct accounts *a)
 {
 	size_t i;
@@ -254,7 +256,7 @@ static bool is_top(const struct demand *d, const struct account *a)
 	return a->conf == CONF_NONE || d->conf->accounts[a->conf].parent == CONF_NONE;
 }
 
-/* Of a type, or of all together, what accounts on top are promised. */
+/* The sum of the guarantees of all uppermost accounts, for a type or for all together. */
 static uint64_t promised(const struct demand *d, const struct accounts *a, const char *type)
 {
 	bool any = !strcmp(type, AMOUNT_ANY);
@@ -362,7 +364,7 @@ static void put_list(const struct account *a, const char *key, int which, FILE *
 		const struct line *l = &a->lines[i];
 		uint64_t count = which == 0 ? l->floor : which == 1 ? l->limit : 0;
 
-		/* No guarantee need not be said; that nothing is lent must be. */
+		/* A guarantee of 0 is left out; that an account lends nothing is written. */
 		if ((which == 0 && !count) || (which == 2 && !l->floor))
 			continue;
 		strbuf_addf(&text, "%s%s:%llu", text.len ? "," : "", l->type,
@@ -423,7 +425,7 @@ static void put_accounts(struct proposal *pr)
 	free(a.v);
 }
 
-/* How long jobs of a QOS may wait, as most of them say; NAN. */
+/* The median of the waits that jobs of a QOS declare, in seconds; NAN: none declares one. */
 static double qos_wait(const struct past *p, uint32_t qos)
 {
 	struct weighted w = { 0 };

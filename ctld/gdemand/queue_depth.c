@@ -5,7 +5,7 @@
 #include "common/base/xalloc.h"
 #include "ctld/gdemand/demand.h"
 
-#define LATE       0.05 /* so many may wait longer than they wish */
+#define LATE       0.05 /* so many may wait longer than they should */
 #define DEPTH_BINS 20
 #define BIN_LEAST  20 /* jobs; of fewer no 95 % are known */
 #define LITTLE_OFF 0.05

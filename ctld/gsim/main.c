@@ -129,7 +129,7 @@ static struct conf *make_conf(const struct options *o, struct error *err)
 	return conf;
 }
 
-/* The words for what was assumed. */
+/* The words for the assumptions in the report. */
 struct words {
 	char limits[80], ends[80];
 };
@@ -303,7 +303,7 @@ static int run_compare(const struct options *o, struct error *err)
 	return rc;
 }
 
-/* What comes of the history with these options. */
+/* Runs the history with these options. */
 static int results_of(const struct options *o, const struct conf *conf, struct show *s,
         struct results *out, struct error *err)
 {

@@ -51,7 +51,7 @@ struct measures *world_measures(struct world *w);
 
 usec_t world_now(const struct world *w);
 
-/* When something is due without anyone's doing; WORLD_NEVER: nothing is. */
+/* The time at which something happens next without a further call; WORLD_NEVER: nothing will. */
 usec_t world_next(const struct world *w);
 bool world_runs(const struct world *w); /* is anything running? */
 
@@ -67,7 +67,7 @@ void world_schedule(struct world *w); /* all that the scheduler decides now */
 /* Where results are kept: what still runs has run until now. */
 void world_results(struct world *w);
 
-/* 0, or -1 with what must never be. */
+/* 0, or -1 with the first thing that must never happen. */
 int world_check(const struct world *w, struct error *err);
 
 /* --- jobs --------------------------------------------------------------------------------------
@@ -79,14 +79,14 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job);
 /* Hand it to the core. False: refused (measured), and the job is gone. */
 bool world_submit(struct world *w, struct world_job *job);
 
-/* Until it has ended, it is as it was; then it is gone. Ask after world_schedule() only. */
+/* Does the job run? The job exists until it has ended. Ask after world_schedule() only. */
 bool world_job_runs(const struct world_job *job);
 uint32_t world_job_partition(const struct world_job *job); /* a number of its partition's */
 
-/* Of a job that was never handed to the core. */
+/* Frees a job that was never handed to the core. */
 void world_job_free(struct world_job *job);
 
-/* It waits in the core, and is cancelled; it is gone. */
+/* Cancels a job that waits in the core, and frees it. */
 void world_cancel(struct world *w, struct world_job *job);
 
 #endif

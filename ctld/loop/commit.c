@@ -21,10 +21,10 @@
 #include "ctld/store/store.h"
 
 #define TIDY_ROWS  10000 /* so many rows leave memory behind that is worth giving back */
-#define AGE_LOOK_S 60    /* at most so long until what is too old is looked for */
+#define AGE_LOOK_S 60    /* at most so long between two searches for what is too old */
 
-/* Send what waits for changes up to `committed`. Peers that had too much waiting have room then, and
- * nothing else says so: what leaves here may be less than a session's output takes at once. */
+/* Send what waits for changes up to `committed`. Peers whose output was full have room then, and no
+ * other event says so: what leaves here may be less than a session's output takes at once. */
 void tick_release(struct tick *t, uint64_t committed)
 {
 	struct commit_gate_stats before, after;
@@ -111,7 +111,7 @@ static bool may_wait(struct tick *t)
 	return true;
 }
 
-/* Before when what is kept for so long (0: for ever) is too old. */
+/* What is older than this time is too old; keep_s 0: it is kept for ever. */
 static int64_t too_old(struct clocks now, uint32_t keep_s)
 {
 	return keep_s ? now.wall - (usec_t)keep_s * 1000000 : INT64_MIN;

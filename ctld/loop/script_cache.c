@@ -221,7 +221,7 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 	b->pending_bytes += size;
 }
 
-/* What is pending goes out as it came, with the new bytes behind it. */
+/* Pending jobs are stored as they were submitted; their new signatures follow them. */
 void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, size_t n,
         const void *credential, size_t len)
 {
@@ -333,7 +333,7 @@ static void take_reads(struct blobs *b)
 	}
 }
 
-/* From now on the batch has it. */
+/* From now on the batch has the charge of the entry's group. */
 static void seal_charge(struct blobs *b, const struct entry *e)
 {
 	struct group *g = e->group;
@@ -345,7 +345,7 @@ static void seal_charge(struct blobs *b, const struct entry *e)
 	g->charged = 0;
 }
 
-/* What was charged when it came is what the store has now. */
+/* Replaces what was charged at the submit by what the store has now. */
 static void correct_charges(struct blobs *b, const struct store_result *result)
 {
 	for (size_t i = 0; i < b->n_sealed; i++)

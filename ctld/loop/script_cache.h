@@ -25,15 +25,15 @@
 struct blobs;
 struct budget;
 
-/* What is pending, and what commits tell of what is stored, is charged there. */
+/* `budget` is charged for what is pending here, and after each commit for what the store has. */
 struct blobs *blobs_new(struct budget *budget);
 void blobs_free(struct blobs *b); /* NULL is fine */
 
-/* The bytes of new jobs, `n` of one submit and one user; they are copied and go into the next batch. A script or
- * credential that is the same as that of the job before is there once. */
+/* The bytes of new jobs, `n` of one submit and one user; they are copied and go into the next
+ * batch. A script or credential that is the same as that of the job before is there once. */
 void blobs_put(struct blobs *b, const struct store_blob *v, size_t n);
 
-/* So many bytes it stores of them, at most: what is the same as in the one before counts once. */
+/* The most bytes that the store keeps of them: what equals the previous job's counts once. */
 size_t blobs_bytes(const struct store_blob *v, size_t n);
 
 /* A job that was signed anew; `spec` NULL: as it is. */
@@ -43,8 +43,8 @@ struct blob_signed {
 	size_t spec_len;
 };
 
-/* Another credential of their owner for jobs that are there, perhaps with other specs; they are copied and go into
- * the next batch. Until then the jobs are not at hand. */
+/* Another credential of their owner for jobs that are there, perhaps with other specs; they are
+ * copied and go into the next batch. Until then the jobs are not at hand. */
 void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, size_t n,
         const void *credential, size_t len);
 

@@ -62,7 +62,7 @@ void user_peers_remove(struct ctld *c, struct peer *peer);
 /* An agent's node has another number: it is peer->node now, and was `from`. */
 void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from);
 
-/* It has sent a frame: it is the user's last idle one. */
+/* The peer has sent a frame: it is now the last of its user's idle sessions to be ended. */
 void user_peers_used(struct peer *peer);
 
 /* What is charged to a user has changed: is the user choked now, or no longer? */

@@ -80,7 +80,7 @@ void tick_post_user(struct tick *t, const struct tick_work *work, void *arg);
 /* There is something to do that is not in the inbox: a batch to seal, a timer. */
 void tick_wake(struct tick *t);
 
-/* Is everything committed that there was to commit, and the inbox empty? */
+/* Is every change committed, and the inbox empty? */
 bool tick_is_settled(const struct tick *t);
 
 struct tick_stats {
@@ -88,7 +88,7 @@ struct tick_stats {
 	uint64_t commits, rows, max_rows;   /* rows of one batch, the most */
 	uint64_t batch_bytes;
 	uint64_t stall_us, stall_ever_us; /* the longest of the last minute or two, and ever */
-	uint64_t work_ever_us; /* processor time of the loop from wish to end of a tick */
+	uint64_t work_ever_us; /* processor time of the loop from request to end of a tick */
 	uint64_t busy_us;      /* spent in ticks */
 	uint64_t pauses;       /* times that reading stopped: too many dirty bytes */
 	size_t inbox;

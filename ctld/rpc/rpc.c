@@ -213,7 +213,7 @@ void rpc_dispatch(struct ctld *c, struct peer *peer, unsigned type, uint64_t id,
 		refuse(c, &rpc, &err);
 		return;
 	}
-	/* Agents repeat what they have to say until it is written. */
+	/* Agents repeat their reports until they are committed. */
 	if (!peer->agent && disk_space_check(c, &err) < 0) {
 		peers_reply_at_once(c, peer, id, &err);
 		return;

@@ -31,15 +31,15 @@ struct ctld;
 struct filter;
 struct peer;
 
-/* What a message type asks for; VERB_COUNT: it is no message to the controller. */
+/* The verb of a message type; VERB_COUNT: the controller takes no such message. */
 enum verb rpc_verb(unsigned type);
 
 /* The kind of audit events that a change by it leaves ("job": all of job.*); NULL: it changes
  * nothing. */
 const char *rpc_event(unsigned type);
 
-/* May a session send it that stands so (bits of enum standing)? 0; -1 with ERR_NOT_PERMITTED
- * (answer it) or ERR_PROTOCOL (close it). */
+/* May a session with these roles (bits of enum standing) send this type? 0; -1 with
+ * ERR_NOT_PERMITTED (answer it) or ERR_PROTOCOL (close it). */
 int rpc_permitted(unsigned type, unsigned standing, struct error *err);
 
 /* A frame of a peer, in a tick. */
@@ -56,11 +56,12 @@ struct rpc {
 	size_t len;
 };
 
-/* An audit event for what the core has no part in: the text, and why (may be ""). */
+/* Adds an audit event for a request that the core does not handle: its text, and the reason that
+ * the user gave (may be ""). */
 void rpc_note(struct ctld *c, const struct rpc *rpc, const char *kind, const char *text,
         const char *reason);
 
-/* Is what a user says of why fit to be kept? */
+/* May the reason that a user gave be kept? */
 int rpc_reason(const char *reason, struct error *err);
 
 /* The caller's relation to a job that was found in the core. May the caller learn that it exists?
@@ -75,11 +76,11 @@ struct filter *rpc_filter(
 void rpc_answer(struct ctld *c, const struct rpc *rpc, unsigned type, const ProtobufCMessage *m);
 void rpc_reply(struct ctld *c, const struct rpc *rpc, const struct error *err);
 
-/* The end of a request that was for jobs: what was done, what refused and why. */
+/* The result of a request on jobs, without its errors. */
 struct rpc_done {
 	uint32_t jobs;
 	uint32_t arrays, tasks; /* of these, arrays and tasks; their tasks */
-	const char *warning;    /* NULL, or what will not come of it */
+	const char *warning;    /* NULL, or what the caller should know */
 };
 void rpc_controlled(struct ctld *c, struct call *call, struct rpc_done done,
         const struct job_error *errors, size_t n);

@@ -151,9 +151,9 @@ void mail_committed(struct mail *m)
 		start_some(m);
 }
 
-/* --- what it says ---------------------------------------------------------------------------- */
+/* --- the text of a mail ---------------------------------------------------------------------- */
 
-/* "12"; of tasks that tell for themselves "12_7", "12_[3-9,12]" */
+/* "12"; for tasks that have mails of their own "12_7", "12_[3-9,12]" */
 static void job_name(const struct effect *effect, const struct job_view *v, char *buf, size_t size)
 {
 	const char *tasks = job_ref_part(effect->mail.job) && v->tasks ? v->tasks : "";
@@ -164,9 +164,8 @@ static void job_name(const struct effect *effect, const struct job_view *v, char
 		snprintf(buf, size, "%llu", (unsigned long long)v->id);
 }
 
-/* What became of it, and what more there is to say: "COMPLETED, exit 0:0, ran 1:30:00",
- * "OUT_OF_MEMORY, exit 0:9, ran 0:02: used 24.3G of 20G of GPU 2"; of an array "FAILED, 3 of 100
- * tasks failed" */
+/* What happened to the job, with details: "COMPLETED, exit 0:0, ran 1:30:00", "OUT_OF_MEMORY, exit
+ * 0:9, ran 0:02: used 24.3G of 20G of GPU 2"; of an array "FAILED, 3 of 100 tasks failed" */
 static void job_end_text(
         const struct effect *effect, const struct job_view *v, char *buf, size_t size)
 {

@@ -27,7 +27,7 @@ struct program {
 	struct event *ended, *late;
 	int out; /* its stderr; -1: closed */
 	struct event *hear;
-	char said[SAID_MAX]; /* what it said first */
+	char said[SAID_MAX]; /* the beginning of its stderr */
 	size_t said_len;
 	bool has_ended;
 	program_done_fn *done; /* NULL: told */
@@ -86,7 +86,7 @@ static void on_said(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* Its place is free. */
+/* Frees the program, and with it its place among those that may run. */
 static void forget(struct program *p)
 {
 	close_output(p);
@@ -225,7 +225,7 @@ int programs_start(struct programs *programs, char *const argv[], char *const en
 		free(p);
 		return error_set(err, ERR_SYSTEM, "%s: no pipe: %s", argv[0], strerror(error));
 	}
-	/* Only the controller must not block: the writer may. */
+	/* Only the controller's end must not block; the program's end may. */
 	fcntl(out[1], F_SETFL, 0);
 	error = spawn(argv, env, out[1], &p->pid);
 	close(out[1]);

@@ -1,9 +1,10 @@
 /* programs.h - programs of the site, started by the controller: fence, mail
  *
- * Each is called with a fixed environment and nothing of ours, as the controller's user, never
- * through a shell, in a process group of its own that is killed with it. The loop waits for none of
- * them. A program that does not end in time is killed and reported as late at once. If it hangs in
- * the kernel, it keeps its place among those that may run until it has really gone.
+ * Each is called with a fixed environment and none of the controller's descriptors, as the
+ * controller's user, never through a shell, in a process group of its own that is killed with it.
+ * The loop waits for none of them. A program that does not end in time is killed and reported as
+ * late at once. If it hangs in the kernel, it keeps its place among those that may run until it has
+ * really gone.
  */
 #ifndef CTLD_PROGRAMS_H
 #define CTLD_PROGRAMS_H
@@ -16,7 +17,7 @@
 struct event_base;
 struct programs;
 
-/* What became of one. */
+/* How a program ended. */
 enum program_how {
 	PROGRAM_ENDED,
 	PROGRAM_LATE, /* it was killed for its time */
@@ -46,7 +47,7 @@ int programs_start(struct programs *p, char *const argv[], char *const env[], ui
 
 /* It ended by itself, with exit status 0. */
 bool program_succeeded(const struct program_end *end);
-/* What one did that did not: "failed (exit status 3): no route", "did not end in time and was
+/* Why a program failed: "failed (exit status 3): no route", "did not end in time and was
  * killed". */
 #define PROGRAM_END_TEXT_MAX 256
 const char *program_end_text(const struct program_end *end, char buf[PROGRAM_END_TEXT_MAX]);

@@ -316,13 +316,13 @@ static int checkpoint(struct db *db, int mode, struct error *err)
 
 /* ---- sums of pages ---- */
 
-/* Has it sums? Where the log has the first page, SQLite alone knows. */
+/* Does the file have page checksums? If the log has the first page, only SQLite knows. */
 static int db_know_sums(struct db *db, bool may_be_new, struct error *err)
 {
 	long long pages = 1;
 	int reserve = -1;
 
-	/* It can be in the log whole; then this question reads nothing of the file. */
+	/* The whole file may be in the log; then this question reads nothing of the file. */
 	if (pages_is_empty(db->pages) && db_ask_number(db, sql_page_count, &pages, err) < 0)
 		return -1;
 	if (pages == 0 && may_be_new) {
@@ -346,14 +346,14 @@ static int db_add_sums(struct db *db, struct error *err)
 
 	if (pages_sums(db->pages) == PAGES_SUMMED)
 		return 0;
-	/* What a migration has put into the log goes first: if the disk gets full, the log can then be
-	 * emptied without room for anything. */
+	/* What a migration has put into the log goes first: if the disk gets full, the log can then
+	 * be emptied without room for anything. */
 	if (checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err) < 0)
 		return -1;
 	sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	rc = sqlite3_exec(db->handle, sql_write_anew, NULL, NULL, NULL);
 	if ((rc & 0xff) == SQLITE_FULL) {
-		/* The next start tries again. What was tried has made the log long, and its room is
+		/* The next start tries again. The attempt has made the log long, and its space is
 		 * needed now. */
 		return checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err);
 	}
@@ -363,7 +363,7 @@ static int db_add_sums(struct db *db, struct error *err)
 	return checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err);
 }
 
-/* Does what SQLite reads of this table and its indices meet the page? */
+/* Does SQLite's check of this table and its indices read the page? */
 static bool is_page_of(struct db *db, const char *table, uint32_t page)
 {
 	char *text = sqlite3_mprintf(sql_check_table, table), answer[8];
@@ -377,7 +377,7 @@ static bool is_page_of(struct db *db, const char *table, uint32_t page)
 	return met;
 }
 
-/* With the table, which takes a look at all of the file. */
+/* Names the table of the page, which takes a look at all of the file. */
 static int damaged_where(struct db *db, uint32_t page, struct error *err)
 {
 	sqlite3_stmt *stmt = page > 1 ? db_prepare(db, sql_table_names, NULL) : NULL;
@@ -397,7 +397,7 @@ static int damaged_where(struct db *db, uint32_t page, struct error *err)
 	return -1;
 }
 
-/* What stands in `err` becomes better, if a damaged page is the cause. */
+/* Replaces the error in `err` by a more precise one, if a damaged page is the cause. */
 static int explain(struct db *db, struct error *err)
 {
 	uint32_t page = pages_damaged(db->pages);
@@ -482,8 +482,8 @@ static int db_prepare_file(struct db *db, bool unclean, bool shared, struct erro
 		if (db_set(db, &sql_settings[i], err) < 0)
 			return -1;
 	sqlite3_wal_hook(db->handle, count_wal_pages, db);
-	/* The log may end with what a failed sync has left in memory and not on disk. Nothing may
-	 * be appended to that: move it all into the database and begin a new log. */
+	/* After a failed sync the log may end with pages that are in memory and not on disk.
+	 * Nothing may be appended to that: move it all into the database and begin a new log. */
 	if (unclean &&
 	        (db_check(db, err) < 0 || checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, err) < 0))
 		return -1;
@@ -492,7 +492,7 @@ static int db_prepare_file(struct db *db, bool unclean, bool shared, struct erro
 	return db_migrate(db, version, err) < 0 ? -1 : db_add_sums(db, err);
 }
 
-/* Of what fails, nothing is left open. */
+/* On failure nothing is left open. */
 static int db_open_with(struct db *db, const char *path, int flags, struct error *err)
 {
 	int rc;
@@ -557,7 +557,7 @@ int db_open_reading(
 	return db_fail(db, err);
 }
 
-/* --- files that lie somewhere --------------------------------------------------------------- */
+/* --- files outside the state directory ------------------------------------------------------ */
 
 /* `path` as a URI with a parameter of SQLite's, for db_open_reading(). Caller frees. */
 static char *db_uri(const char *path, const char *how)

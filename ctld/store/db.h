@@ -63,14 +63,14 @@ struct scrub {
 #define SCRUB_PAGES 64 /* at a time: about 0.2 ms */
 void db_scrub(struct db *db, struct scrub *scrub);
 
-/* Has every page its sum, also those that nothing is in? 0 too of a file without sums. The error
- * says of which table the page is. */
+/* 0: every page has its checksum, also pages that hold nothing, or the file has no checksums. The
+ * error names the table of the page. */
 int db_whole(struct db *db, struct error *err);
 /* -1: `err` says which page is damaged, and what to do. */
 int db_damaged(const struct db *db, uint32_t page, struct error *err);
 /* NULL on failure. The caller finalizes it. */
 sqlite3_stmt *db_prepare(const struct db *db, const char *text, struct error *err);
-/* The same of a table; *stmt becomes NULL where that is not done with the table. */
+/* The same for a statement of a table; *stmt is NULL if the table has no such statement. */
 int db_prepare_table(const struct db *db, enum row_table table, enum sql_table_statement which,
         sqlite3_stmt **stmt, struct error *err);
 /* Run a statement that returns no rows, or one integer that goes to *number (NULL: not wanted);

@@ -143,10 +143,10 @@ static const char *const state_steps[] = {
 	/* An attempt may have many runs, told apart by rank. */
 	BOTH(RUN_GETS_RANK, "run"),
 
-	/* On which nodes a job may be. */
+	/* The nodes that a job may use. */
 	BOTH(JOB_GETS_PLACE, "job"),
 
-	/* How well it is to be served, and when it was first said to start. */
+	/* The QOS of a job, and the first start that was planned for it. */
 	BOTH(JOB_GETS_QOS, "job"),
 
 	/* What users used in their accounts. */
@@ -296,12 +296,13 @@ static const char *const history_steps[] = {
 
 	RUN_GETS_USED("run"),
 
-	/* What there was, for reports. */
+	/* The capacity of the cluster over time, for reports. */
 	"CREATE INDEX event_of_capacity ON event (time, seq) WHERE kind = 'cluster.capacity';",
 
 	RUN_GETS_SHARE("run"),
 
-	/* Pages have sums (page_checksums.h): a program that knows nothing of them must not write here. */
+	/* Pages have sums (page_checksums.h): a program that knows nothing of them must not write
+	 * here. */
 	"",
 
 	JOB_GETS_STEPS("job"),
@@ -479,7 +480,7 @@ char *sql_of_table(enum row_table table, enum sql_table_statement which)
 	if (table == TABLE_STEP && which == SQL_HISTORY_PUT)
 		which = SQL_PUT;
 	add_text(&out, table_texts[which].text, table);
-	/* What there was is wanted as long as there are reports: its few rows stay. */
+	/* Reports need all capacity events: these few rows stay. */
 	if (table == TABLE_EVENT && which == SQL_HISTORY_DELETE)
 		strbuf_adds(&out, " AND kind <> 'cluster.capacity'");
 	return strbuf_take(&out);

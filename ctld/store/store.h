@@ -52,7 +52,7 @@ int store_load_stored(struct store *store, store_stored_fn *take, void *arg, str
 
 /* A batch is filled on the loop (batch.h), and belongs to the store once committed. */
 struct store_batch *store_batch_new(struct store *store);
-/* Nothing much happens: what batches needed in a burst is given back. */
+/* Called when there is little to do: gives back the memory that batches needed in a burst. */
 void store_tidy(struct store *store);
 /* Called on the loop when the batch is durable (or a read-only request is served). `blobs`
  * (borrowed) are those wanted, in the order asked, with spec NULL for a job that has none. `err`
@@ -63,7 +63,7 @@ struct store_result {
 	size_t n_blobs;
 	const struct store_stored *stored; /* what the commit has changed; borrowed */
 	size_t n_stored;
-	uint64_t commit_us; /* from store_commit() on, waiting for a checkpoint included */
+	uint64_t commit_us; /* since store_commit(), with the wait for a checkpoint */
 };
 typedef void store_done_fn(void *arg, const struct store_result *result, const struct error *err);
 /* Must not be called while one is in flight (store_busy). Takes the batch over. */
@@ -80,8 +80,8 @@ uint64_t store_free_mb(const struct store *store);
  * interface, in slices between commits. One at a time. `done` is called on the loop with an empty
  * result; an error here is no reason to end the process. store_close() abandons an unfinished copy
  * without a callback. To restore: put it in an empty state directory as state.db (mode 0600) and
- * start with --takeover. history.db is a file of its own; what had not moved there yet is in the
- * copy. */
+ * start with --takeover. history.db is a separate file; rows that had not moved there yet are in
+ * the copy. */
 void store_backup(struct store *store, const char *path, store_done_fn *done, void *arg);
 
 /* Called on the loop a few times a second as long as the backup that began last goes on, with the

@@ -18,7 +18,7 @@ static const struct field caller_fields[] = {
 };
 static const struct form caller_form = FORM("caller", struct caller, caller_fields);
 
-/* Of a step of a bulk but the first only the number of the request is there. */
+/* After the first step of a bulk only the number of the request is set here. */
 static const struct field bulk_caller_fields[] = {
 	NUMBER(struct caller, reply, uid, role),
 	MAY_TEXT(struct caller, user, host),
@@ -69,7 +69,7 @@ static const struct field service_fields[] = {
 };
 static const struct form service_form = FORM("service", struct submit_service, service_fields);
 
-/* What an owner signed is not in an update. */
+/* In an update the fields that an owner signs are not set. */
 static const struct field job_fields[] = {
 	MAY_TEXT(struct submit_job, name),
 	TEXT(struct submit_job, partition, account, submit_host),
@@ -307,7 +307,7 @@ static const struct field fenced_fields[] = {
 
 static const struct field disk_free_fields[] = { NUMBER(EV, disk_free_mb) };
 
-/* What the controller did by itself has no caller. */
+/* For what the controller did by itself there is no caller: its texts may be NULL. */
 static const struct field note_fields[] = {
 	PART(EV, caller, &bulk_caller_form),
 	TEXT(EV, note.kind, note.text),

@@ -60,7 +60,7 @@ void tape_sum_row(void *arg, const struct row *row)
 
 /* --- clocks ---------------------------------------------------------------------------------- */
 
-/* What the wall clock jumped is on its own, so that it is mostly 0. Sums may wrap: no matter. */
+/* A jump of the wall clock is a number of its own, which is mostly 0. Sums may wrap: no matter. */
 static void write_clocks(struct clocks *last, struct clocks now, struct bytes *out)
 {
 	uint64_t mono = (uint64_t)now.mono - (uint64_t)last->mono;
@@ -190,8 +190,8 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !n;
 }
 
-/* What was read of a frame makes none. If zeros begin within it and nothing else follows, it was
- * cut short by a power cut; else it is damaged. */
+/* The bytes read are no valid frame. If zeros begin within them and nothing else follows, the file
+ * was cut short by a power cut; otherwise it is damaged. */
 static int not_whole(struct tape_reader *r, uint8_t last, const char *what, struct error *err)
 {
 	uint8_t rest[4096];

@@ -132,7 +132,7 @@ void tape_reader_clear(struct tape_reader *r);
 /* The same beginning, for what is found out about a record by others. Returns -1. */
 int tape_wrap(const struct tape_reader *r, struct error *err);
 
-/* Go through all frames, without a look at what the records say: where a file can go on. */
+/* Reads all frames without decoding the records: finds where a file can be continued. */
 int tape_scan(struct tape_reader *r, struct error *err);
 
 #endif

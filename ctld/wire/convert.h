@@ -42,8 +42,8 @@ int wire_submit_job(const Gpusched__JobRequest *request, const Gpusched__SignedS
         const struct signedjob_hash *hash, int64_t sign_time_s, struct arena *arena,
         struct submit_job *out, struct error *err);
 
-/* Verb, signal, reason and change of a JobControl; the jobs come from its filter (job_filter.h). Fills
- * event->job. */
+/* Verb, signal, reason and change of a JobControl; the jobs come from its filter (job_filter.h).
+ * Fills event->job. */
 int wire_job_control(const Gpusched__JobControl *m, struct arena *arena, struct core_event *event,
         struct error *err);
 

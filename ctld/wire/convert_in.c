@@ -23,7 +23,7 @@
 #include "ctld/wire/convert_text.h"
 #include "ctld/wire/nameset.h"
 
-/* Names that have the same number here and on the wire: one that has not does not compile. */
+/* Names with the same number here and on the wire: a difference does not compile. */
 #define SAME(core, wire, name) \
 	same_##wire##name = 1 / ((int)(core##name) == (int)GPUSCHED__##wire##name)
 #define SAME_STATE(core, wire, name) \
@@ -580,7 +580,7 @@ static const char *parent_type(const Gpusched__Register *m, const Gpusched__GpuD
 	return "";
 }
 
-/* Where it is among the others. What is told in another way than we know is not taken. */
+/* The closeness of the GPU to the others. What an agent reports in another form is left out. */
 static const char *take_near(const Gpusched__GpuDevice *d, struct arena *arena, struct error *err)
 {
 	struct near_place place = { .grouped = !d->mig && d->n_pcie_groups == NEAR_GROUPS };
@@ -605,7 +605,7 @@ static const char *take_near(const Gpusched__GpuDevice *d, struct arena *arena, 
 	return wire_copied(text, arena);
 }
 
-/* The slots that it found, and what would have some if it were well. */
+/* The GPUs and MIG instances that can be used, and what could be if it were not in trouble. */
 static int take_devices(const Gpusched__Register *m, struct arena *arena, struct core_event *event,
         struct error *err)
 {

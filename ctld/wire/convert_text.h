@@ -25,7 +25,7 @@ char *wire_lend(const char *s);
 ProtobufCBinaryData wire_lend_bytes(const void *p, size_t n);
 /* Escaped where it must be, borrowed where not. NULL: "". */
 char *wire_shown(const char *s, struct arena *arena);
-/* Escaped, and a copy: of what may go before the message does. */
+/* Escaped, in a copy: for texts that may be freed before the message is packed. */
 char *wire_copied(const char *s, struct arena *arena);
 
 /* Texts of the same name in a message and in what it is made of, in a function with an `arena`. */

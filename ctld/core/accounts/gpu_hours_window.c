@@ -335,7 +335,7 @@ void hours_bill(struct hours *h, const struct hours_of *of, uint32_t milli, usec
 		.milli = milli, .begin = begin < 0 ? 0 : begin, .end = end, .wall = wall
 	};
 
-	/* A clock that was far ahead makes no pieces that far ahead. */
+	/* A clock that was far ahead must not make pieces in the future. */
 	if (bill.end > wall)
 		bill.end = wall;
 	if (milli)
@@ -402,7 +402,7 @@ void hours_meter_off(struct hours *h, const struct hours_of *of, uint32_t milli,
 		each_window(h, of, turn, &meter);
 }
 
-/* What was billed in pieces that still count, and what runs has used until now. */
+/* What was billed in pieces that still count, and what living runs have used until now. */
 uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t index, uint32_t uid)
 {
 	usec_t span = span_of(h->conf, scope, index, uid != HOURS_ALL);
@@ -413,7 +413,7 @@ uint64_t hours_used(const struct hours *h, enum hours_scope scope, uint32_t inde
 		return 0;
 	for (size_t i = 0; i < w->n; i++)
 		sum += w->v[i]->end > h->now.wall - span ? w->v[i]->gpu_us : 0;
-	/* No run counts for longer than that. */
+	/* No run counts for longer than the limit's time. */
 	running = w->milli * (uint64_t)(h->now.mono / MS) - w->milli_since;
 	most = w->milli * (uint64_t)(span / MS);
 	if ((int64_t)running > 0)

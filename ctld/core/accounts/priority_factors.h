@@ -37,7 +37,7 @@ double prio_size(uint64_t cluster_gpus, uint64_t cluster_cpus, uint64_t gpus, ui
 double prio_qos(const struct conf *conf, uint32_t qos);
 double prio_partition(const struct conf *conf, uint32_t partition);
 
-/* The factor of a job that should start within max_wait_s (0: no such wish, factor 0): 0 at
+/* The factor of a job that should start within max_wait_s (0: no such request, factor 0): 0 at
  * submit, growing as the square of the wait, 1 from max_wait_s on. So it weighs little at first. */
 double prio_wait(double waited_s, uint32_t max_wait_s);
 

@@ -1,18 +1,18 @@
 /* roles.h - the rights of roles: one table of verbs, and of the roles that may use each
  *
  * Every request of a session is a verb here (the rows of ctld/rpc/rpc.c), and so is each action on
- * a job, a node or a partition in the core. A row names who may use the verb: by the caller's role
- * (any user, an operator, an administrator, an agent) or by the caller's relation to the job (its
- * owner, a coordinator of its account). Every permission is decided by this table, and what no row
- * permits is refused.
+ * a job, a node or a partition in the core. A row grants the verb by the caller's role (any user,
+ * an operator, an administrator, an agent) or by the caller's relation to the job (its owner, a
+ * coordinator of its account). Every permission is decided by this table, and what no row permits
+ * is refused.
  *
  * Root and the controller's user are administrators. The configuration names further
  * administrators, the operators, the coordinators and the web users.
  *
  * A web user (gweb) sees all jobs and acts on none, not even on its own. For one of its own users it
  * may look as that user (MSG_LOOK_AS): then it is told what that user would be told, may hand in
- * what that user has signed, and may open streams to jobs whose output that user may follow. What
- * it gets through them the nodes decide, which hear from munge that it is a web user
+ * what that user has signed, and may open streams to jobs whose output that user may follow. The
+ * nodes decide what it gets through them; munge tells them that it is a web user
  * (noded/stream/stream_access.h). Roles change only with the configuration file: no request grants
  * one.
  *
@@ -41,12 +41,12 @@ enum standing {
 	AS_OPERATOR = 1 << 3,
 	AS_ADMIN = 1 << 4,
 	AS_AGENT = 1 << 5, /* of a node; an agent is nothing else */
-	AS_WEB = 1 << 6,   /* a web user; it is nothing else, and looks for others */
+	AS_WEB = 1 << 6,   /* a web user; has no other role, and asks for other users */
 };
 
 #define AS_STAFF (AS_OPERATOR | AS_ADMIN)
 
-/* X(verb, what it does, who may). The second completes "only ... may". */
+/* X(verb, what it does, roles that may use it). The second completes "only ... may". */
 #define VERBS(X)                                                                               \
 	/* requests of a session; ASK and TELL: what they are about says more, below */        \
 	X(VERB_LOOK, "look at the cluster", AS_USER | AS_WEB)                                  \

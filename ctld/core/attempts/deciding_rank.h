@@ -17,7 +17,8 @@
 struct job;
 struct run;
 
-/* A job with steps: the end of this run, which was not ordered for another's sake, is the job's. */
+/* For a job with steps: is the end of this run, if not ordered because of another run, that of the
+ * job? */
 bool attempt_is_decided_by(const struct job *job, const struct run *run);
 /* The run of the present or last attempt that decides what becomes of the job; NULL: it has had no
  * run. */

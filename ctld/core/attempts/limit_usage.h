@@ -27,9 +27,9 @@ void job_take(struct core *core, struct job *job, const struct need *need);
 void job_give_back(struct core *core, struct job *job);
 void job_take_again(struct core *core, struct job *job);   /* against other limits, by its runs */
 void job_forget_taken(struct core *core, struct job *job); /* before the limits are freed */
-/* It is a replica that its service keeps, or no longer is. Those that were kept first are guarded, as
- * far as the guarantee of their account covers them (quota_guard()); asked again, one that was not
- * covered may be. */
+/* The job is a replica that its service keeps, or is one no longer. Those kept first are guarded,
+ * as far as the guarantee of their account covers them (quota_guard()). A job that was not covered
+ * may be at a later call. */
 void job_keep(struct core *core, struct job *job, bool kept);
 bool job_takes_limit(struct core *core, const struct job *job, uint32_t limit);
 /* For --why: count as if the job were over, and undo that. */

@@ -1,4 +1,5 @@
-/* depends_terms.h - what jobs wait for, in memory: terms, the jobs that they name, and who waits there
+/* depends_terms.h - what jobs wait for, in memory: terms, the jobs that they name, and the jobs
+ * that wait for these
  *
  * The dependencies of a job are text in its row (common/job/depend.h), with the outcome of each
  * term. While a term is open, an edge hangs on the job that the term names. When that job starts or

@@ -97,7 +97,7 @@ static int cancel(struct control *c, struct error *err)
 	return 0;
 }
 
-/* Each may release what is not above it. */
+/* A hold can be released by its own authority or a higher one. */
 static unsigned strength(enum job_hold hold)
 {
 	static const unsigned strengths[] = {
@@ -144,7 +144,7 @@ static int hold(struct control *c, struct error *err)
 	return 0;
 }
 
-/* Only of what the caller's role may release; a job that is not held is no error. */
+/* Releases a hold that the caller's role may release. A job that is not held is no error. */
 static int release(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
@@ -163,7 +163,7 @@ static int release(struct control *c, struct error *err)
 	return 0;
 }
 
-/* To all of its runs that live, or to none. */
+/* Signals all living runs of the job, or none. */
 static int send_signal(struct control *c, struct error *err)
 {
 	const struct job_info *i = job_info(c->job);
@@ -197,7 +197,7 @@ static int send_signal(struct control *c, struct error *err)
 	return 0;
 }
 
-/* Is any of its runs to be suspended? Then it is, or will be. */
+/* True if any living run of the job is to be suspended: the job is suspended, or will be. */
 static bool is_held(const struct job *job)
 {
 	const struct run *run = job_run(job);
@@ -233,7 +233,7 @@ static int resume_job(struct control *c, struct error *err)
 	return 0;
 }
 
-/* When its attempt is over it waits, held. */
+/* For a requeue with hold: the job is held when it waits again after its attempt. */
 static void hold_then(struct control *c)
 {
 	if (c->event->job.verb == JOB_REQUEUE_HOLD &&
@@ -330,13 +330,13 @@ static int change_spec(struct control *c, struct job *own, struct error *err)
 		return error_wrap(err, "job %llu", (unsigned long long)job_id(own));
 	snprintf(c->what, sizeof(c->what), "%s", r->told);
 	snprintf(done, sizeof(done), "signed anew (%s)", names);
-	/* Else the comment is that of the hold, or of the end. */
+	/* Otherwise the job's comment stays: it is that of the hold, or of the end. */
 	if (!job_info(own)->hold && !job_state_ended((enum job_state)job_info(own)->state))
 		remember(c, done);
 	return 0;
 }
 
-/* A signature is of all that was signed: of an array, of all its tasks. */
+/* A signature covers all that was signed with it: of an array, all tasks. */
 static int resign(struct control *c, struct error *err)
 {
 	const struct core_event *e = c->event;
@@ -412,7 +412,7 @@ const struct control_verb control_verbs[] = {
 
 /* --- one job --------------------------------------------------------------------------------- */
 
-/* How many may run at a time is the whole array's. Returns what is left of the update. */
+/* Changes how many tasks of the whole array may run at a time. */
 static int update_at_once(struct control *c, struct job *own, struct error *err)
 {
 	uint32_t at_once = c->event->job.change->array_at_once;
@@ -431,9 +431,8 @@ static int update_at_once(struct control *c, struct job *own, struct error *err)
 	return 0;
 }
 
-/* One id of the event: what concerns an array as a whole first, then each of its records
- * (job_control_array.c), or the job itself. */
-/* A slot cannot be cancelled alone, and how many run is not the owner's number. */
+/* A slot of a service cannot be cancelled alone, and the service, not the owner, decides how many
+ * run. */
 static int check_slots(const struct control *c, const struct job *job, const struct taskset *set,
         struct error *err)
 {
@@ -455,6 +454,8 @@ static int check_slots(const struct control *c, const struct job *job, const str
 	return 0;
 }
 
+/* Applies the verb to a job: what concerns an array as a whole first, then each of its records
+ * (job_control_array.c), or the job itself. */
 static int control_job(struct control *c, struct job *job, uint64_t ref, const struct taskset *set,
         struct error *err)
 {
@@ -503,7 +504,7 @@ static int control_job(struct control *c, struct job *job, uint64_t ref, const s
 	return 0;
 }
 
-/* Requeued can only be what is here. */
+/* A job that has left memory cannot be requeued; the hint says so. */
 static int no_job(const struct control *c, uint64_t ref, struct error *err)
 {
 	char label[JOB_LABEL];
@@ -517,7 +518,8 @@ static int no_job(const struct control *c, uint64_t ref, struct error *err)
 	        "then it has to be submitted again");
 }
 
-/* Not of this one, and where jobs are private not even that it is there. */
+/* The caller may not do this to the job. Where jobs are private, the caller is not told that it
+ * exists. */
 static int refuse(const struct control *c, const struct job *job, enum verb verb, struct error *err)
 {
 	if (!core_sees(c->core, c->as))
@@ -574,8 +576,8 @@ static void note_done(const struct control *c, uint64_t ref, const struct taskse
 	free(tasks);
 }
 
-/* What there is of it is done, or of its records as many as was wanted: c->cut. *missing (code 0:
- * nothing) is of tasks that there are not. */
+/* Applies the verb to one id: completely, or to as many of its records as the event's limit allows
+ * (c->cut). *missing (code 0: none) is the error about tasks that do not exist. */
 static int control_one(struct control *c, uint64_t ref, const struct taskset *set,
         struct error *missing, struct error *err)
 {
@@ -589,7 +591,7 @@ static int control_one(struct control *c, uint64_t ref, const struct taskset *se
 	c->own_only = false;
 	missing->code = c->first.code = ERR_NONE;
 	if (!job && was_done)
-		return 0; /* the rest has ended, and gone, since the last piece */
+		return 0; /* the other records have ended and left memory */
 	if (!job)
 		rc = no_job(c, ref, err);
 	else
@@ -606,7 +608,7 @@ static int control_one(struct control *c, uint64_t ref, const struct taskset *se
 	return rc;
 }
 
-/* What makes the whole event void. */
+/* Refuses what makes the whole event void. */
 static int check_event(const struct core *core, const struct core_event *e, struct error *err)
 {
 	if (core->suspended)
@@ -618,7 +620,8 @@ static int check_event(const struct core *core, const struct core_event *e, stru
 	return 0;
 }
 
-/* One by one, until all is done or as much as was wanted. Returns how many were done to. */
+/* Applies the verb to one id after another, until all are done or the event's limit is reached.
+ * Returns the number of ids without an error. */
 static uint32_t control_all(struct control *c)
 {
 	const struct core_event *e = c->event;
@@ -671,7 +674,8 @@ void job_control_apply(struct core *core, const struct core_event *e)
 	fx->controlled.first = first;
 }
 
-/* The record that a client waits for; of one task its own, which it gets. NULL with an error. */
+/* The record that a client waits for; a waiting task gets a record of its own. NULL: `err` says
+ * why. */
 static struct job *find_dependents(
         struct core *core, const struct core_event *e, uint64_t ref, struct error *err)
 {
@@ -693,7 +697,7 @@ static struct job *find_dependents(
 	return array_of_run(core, (struct run_id){ .job = job_ref_id(ref), .task = part - 1 });
 }
 
-/* Answered at once if what is waited for has come already. */
+/* Replies at once if the awaited state has already been reached. */
 void wait_apply(struct core *core, const struct core_event *e)
 {
 	struct error err = { 0 };

@@ -44,7 +44,7 @@ struct control_verb {
 	bool (*changes)(const struct control *c, const struct job *job);
 };
 extern const struct control_verb control_verbs[]; /* by enum job_verb */
-/* This is `changes` of a verb that applies to ended jobs. */
+/* The function `changes` of the verbs that apply to ended jobs. */
 bool control_changes_ended(const struct control *c, const struct job *job);
 
 /* Count `n` units of work of the event as done. The last step may use more than was left. */

@@ -25,14 +25,14 @@ struct ledger;
 
 #define LIST_SIZE 200
 
-/* --- could it? ------------------------------------------------------------------------------- */
+/* --- could the job ever run? ----------------------------------------------------------------- */
 
 static uint32_t n_gpus(const struct ledger *l, uint32_t node, uint16_t type)
 {
 	return (uint32_t)__builtin_popcountll(ledger_gpus_of(l, node, type));
 }
 
-/* Enough nodes, if they were empty: for one alternative and one type. */
+/* Would enough nodes fit if they were empty, for one alternative and one type? */
 struct muster {
 	const struct core *core;
 	const struct conf_partition *p;
@@ -41,7 +41,8 @@ struct muster {
 	uint16_t type;
 };
 
-/* Soon: the first nodes that there are may be enough. Else all of them, the best ones chosen. */
+/* Usually the first nodes that fit are enough. If not, all of them are collected and the best are
+ * chosen. */
 static bool gang_could(const struct muster *m)
 {
 	const struct ledger *l = m->core->ledger;
@@ -115,9 +116,9 @@ static bool could_ever(const struct core *core, uint32_t partition, const struct
 	return false;
 }
 
-/* --- why not --------------------------------------------------------------------------------- */
+/* --- the reason that it could not ------------------------------------------------------------ */
 
-/* The nodes of the partition that the job may use, by what it says of nodes. */
+/* What is known of the nodes of the partition that the job's request allows. */
 struct survey {
 	const struct core *core;
 	const struct conf_partition *p;
@@ -177,7 +178,7 @@ static bool is_member(const struct conf_partition *p, uint32_t node)
 	return false;
 }
 
-/* No node that it may use by its name has what only its agent tells of: a disk that is large enough,
+/* No node that the request allows by name has what only agents report: a disk that is large enough,
  * ports for replicas. */
 static int offers_too_little(const struct survey *s, struct error *err)
 {
@@ -216,7 +217,7 @@ static int offers_too_little(const struct survey *s, struct error *err)
 	return 0;
 }
 
-/* What it says of nodes leaves too few. */
+/* The node lists and features of the request leave too few nodes. */
 static int too_few_allowed(const struct survey *s, struct error *err)
 {
 	const struct request *r = s->ask->gpus;
@@ -286,7 +287,7 @@ static int hint_gang(
 	return error_hint(err, "on several nodes: --nodes=%u --gpus=%.100s:%u", nodes, name, count);
 }
 
-/* Does every alternative want more GPUs of one node than any has? */
+/* Does every alternative want more GPUs of one node than any node has? */
 static int too_many_gpus(const struct survey *s, uint32_t partition, struct error *err)
 {
 	const struct request *r = s->ask->gpus;
@@ -329,8 +330,8 @@ static bool wants_type(const struct request *r, const struct conf *conf, uint16_
 	return false;
 }
 
-/* The most memory that a job may have of one of its GPUs, 0: not known how much they have; false:
- * no node shares them. */
+/* The most memory that a job may get of a shared GPU; 0: it is not known how much the GPUs have.
+ * False: no node shares GPUs. */
 static bool most_shared(const struct survey *s, uint64_t *most_mb)
 {
 	const struct request *r = s->ask->gpus;
@@ -358,7 +359,7 @@ static bool most_shared(const struct survey *s, uint64_t *most_mb)
 	return any;
 }
 
-/* Is it a part of a GPU that no node gives? */
+/* Does the job ask for a share of a GPU that no node can give? */
 static int no_share(const struct survey *s, struct error *err)
 {
 	const struct share_wish *wish = &s->ask->gpus->share;
@@ -384,7 +385,7 @@ static int no_share(const struct survey *s, struct error *err)
 	        most);
 }
 
-/* CPUs or memory of one node alone. An unknown amount, 0, is no obstacle. */
+/* Do the CPUs or the memory alone exceed every node? An unknown amount, 0, is no obstacle. */
 static int too_large(const struct survey *s, struct error *err)
 {
 	const struct ask *ask = s->ask;
@@ -401,7 +402,7 @@ static int too_large(const struct survey *s, struct error *err)
 	        mem, s->where, most_mem);
 }
 
-/* How many nodes can give a part of one alternative? */
+/* The number of nodes that can give a part of one alternative. */
 static uint32_t count_parts(const struct survey *s, uint32_t a)
 {
 	uint32_t n = 0;
@@ -427,7 +428,7 @@ static uint32_t unfit(const struct survey *s)
 	return CONF_NONE;
 }
 
-/* Would it do without the links that are wanted? */
+/* Would the job fit if it did not ask for links between its GPUs? */
 static bool links_alone(const struct survey *s)
 {
 	struct request anyhow = *s->ask->gpus;
@@ -439,7 +440,7 @@ static bool links_alone(const struct survey *s)
 	       could_ever(s->core, (uint32_t)(s->p - s->core->conf->partitions), &ask);
 }
 
-/* Each part is to be had somewhere, but not together, or not on enough nodes. */
+/* Some node has each thing that a part needs, but none has all of them, or too few nodes do. */
 static int too_few(const struct survey *s, struct error *err)
 {
 	const struct request *r = s->ask->gpus;

@@ -1,8 +1,8 @@
 /* start_conditions.c - see start_conditions.h
  *
- * What keeps a job from being eligible by its owner's wish. The first half checks and fills in a
- * request (conditions_take()); the second says of an accepted job which of the conditions it still
- * waits for (conditions_why()).
+ * The conditions, set by its owner, that keep a job from being eligible. The first half checks and
+ * fills in a request (conditions_take()); the second says of an accepted job which of the
+ * conditions it still waits for (conditions_why()).
  */
 #include "ctld/core/intake/start_conditions.h"
 

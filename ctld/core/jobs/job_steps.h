@@ -29,15 +29,15 @@ struct step_report;
 
 #define STEPS_RUNNING_MAX 1024 /* of one job at a time */
 
-/* Each report that can be taken is; the reply is about the first that could not. */
+/* Applies each report that is valid; the reply is about the first one that is not. */
 void step_reports_apply(struct core *core, const struct core_event *e);
 
-/* The attempt is over: its steps are. Called when the job has its new state. */
+/* The attempt is over: its steps end with it. Called when the job has its new state. */
 void job_steps_end(struct core *core, struct job *job);
 void job_steps_forget(struct core *core, struct job *job); /* without rows */
 
 uint32_t job_steps_count(const struct job *job);
-/* The first one that runs with a number above `after` (-1: of all); NULL: no more. */
+/* The first running step with a number above `after` (-1: of all); NULL: there are no more. */
 const struct step_report *job_step_next(const struct job *job, int64_t after);
 
 #endif

@@ -1,8 +1,8 @@
 /* life.c - a job's way from start to end
  *
- * All state changes of jobs are here. A change and its consequences stay together: the caller says
- * what happened, and what follows from it (a requeue, replies to waiting clients) is done at once.
- * Each function may be called again without harm.
+ * All state changes of jobs are here. A change and its consequences stay together: the caller
+ * reports what happened, and the consequences (a requeue, replies to waiting clients) follow at
+ * once. Each function may be called again without harm.
  *
  * A job has one attempt at a time, on one node or on many (attempt.c). Its runs have their own
  * states (run_states.c) and report here what concerns the job: that one runs, or that one is over.
@@ -249,7 +249,7 @@ void job_adopts(struct core *core, struct job *job, struct run *run)
 	if (job_info(job)->state == JOB_COMPLETING)
 		run_set_end_wanted(core->runs, run, END_PEER);
 	attempt_name_nodes(core, job);
-	job_forget_taken(core, job); /* its places amount to more now */
+	job_forget_taken(core, job); /* the attempt takes more now */
 	job_take_again(core, job);
 }
 

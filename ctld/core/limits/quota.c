@@ -295,7 +295,7 @@ uint64_t quota_reserved(const struct quota *q, uint16_t type)
 	return sum;
 }
 
-/* --- may it? --------------------------------------------------------------------------------- */
+/* --- may a job start? ------------------------------------------------------------------------ */
 
 static uint16_t type_of(const struct quota *q, uint32_t dim)
 {

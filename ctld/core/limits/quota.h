@@ -20,8 +20,8 @@
  * The *reserve* of an account is what must stay free for it and all accounts below it: the larger
  * of what it keeps less what it holds, and the sum of its children's reserves. A job passes if the
  * free GPUs cover the sum of all reserves afterwards, or if its own reserves shrink by all that it
- * takes. That keeps the promise of `keeps` in every state that was reached with enough capacity.
- * Whether any GPU is free at all is not checked here.
+ * takes. So what an account keeps is free for it, in every state that was reached with enough
+ * capacity. Whether any GPU is free at all is not checked here.
  *
  * All amounts but the capacity are in thousandths of a GPU: a share counts as the part that it is.
  */

@@ -42,7 +42,7 @@ struct binding {
 	const struct conf_node *conf;
 	const struct node_link *link;
 	struct layouts layouts;
-	uint64_t differ; /* numbers of GPUs that are not cut as demanded */
+	uint64_t differ; /* numbers of GPUs whose MIG layout is not the demanded one */
 	struct slot slots[CONF_MAX_GPUS_PER_NODE];
 	size_t n;
 	uint64_t taken[4]; /* of the GPUs found: bits */
@@ -90,7 +90,7 @@ static void find_layouts(struct binding *b)
 	layouts_find(&b->layouts, b->conf, slots, b->n, b->link->gpus, b->n_gpus);
 }
 
-/* Is that GPU's layout another one than demanded? */
+/* Does the layout of that GPU differ from the demanded one? */
 static bool differs(const struct binding *b, uint32_t number, char *text, size_t size)
 {
 	const struct conf_mig *mig = layout_demanded(b->conf, number);
@@ -177,10 +177,10 @@ static void bind(struct binding *b)
 	}
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- the note for users ---------------------------------------------------------------------- */
 
-/* Is it on a GPU whose MIG layout is not the demanded one? That is reported for the GPU, not for
- * its instances. */
+/* Is the index on a GPU whose MIG layout is not the demanded one? That is reported for the GPU, not
+ * for its instances. */
 static bool is_cut_otherwise(const struct binding *b, const struct slot *s)
 {
 	return s->told && s->mig && b->differ >> (s->mig - 1) & 1;
@@ -261,7 +261,7 @@ static void say_layouts(const struct binding *b, char note[NOTE_MAX])
 	}
 }
 
-/* Part of what was said of its GPU's layout. */
+/* Was the GPU already reported because of its layout? */
 static bool is_said(const struct binding *b, const struct node_gpu *gpu)
 {
 	for (uint32_t number = 0; number < CONF_MAX_GPUS_PER_NODE && !*gpu->trouble; number++) {
@@ -282,7 +282,7 @@ static size_t add_name(char names[NOTE_MAX], size_t used, uint32_t n, const stru
 	                      *gpu->uuid ? gpu->uuid : "no-UUID");
 }
 
-/* What was found and is demanded nowhere, or says no UUID. */
+/* Reports GPUs that were found but are demanded nowhere, or have no UUID. */
 static void say_others(const struct binding *b, char note[NOTE_MAX])
 {
 	for (size_t i = 0; i < b->n_gpus; i++) {
@@ -358,9 +358,9 @@ void devices_bind(struct core *core, struct node *node)
 		return;
 	}
 	begin(&b, core, node);
-	if (!l->session) /* the next registration says what there is */
+	if (!l->session) /* the next registration brings the list of GPUs */
 		return;
-	if (*l->gpu_trouble) { /* they are as they were: nothing is known */
+	if (*l->gpu_trouble) { /* no list of GPUs: the indices stay as they were */
 		if (!b.n)
 			node_set_text(core->nodes, &l->gpu_note, l->gpu_trouble);
 		return;

@@ -44,7 +44,7 @@ struct items {
 
 /* --- the list as text ------------------------------------------------------------------------ */
 
-/* Of what cannot be read the rest is left out: a damaged row costs what it says and no more. */
+/* Stops at the first item that cannot be read: a damaged row loses only what follows in it. */
 static void items_read(struct items *items, const char *text)
 {
 	items->n = 0;
@@ -144,7 +144,7 @@ static bool is_demanded(
 	return item->mig == want->mig && !strcmp(item->type, type);
 }
 
-/* What of it there is no index for gets one. */
+/* Demanded instances that have no index yet get one. */
 static void demand_rest(const struct conf_gpu_count *want, const char *type, void *arg)
 {
 	struct items *items = arg;
@@ -205,7 +205,7 @@ static void name_types(struct core *core, struct node_link *l)
 	}
 }
 
-/* --- taking what was found ------------------------------------------------------------------- */
+/* --- binding indices to the GPUs found ------------------------------------------------------- */
 
 struct taking {
 	struct core *core;
@@ -262,8 +262,8 @@ static bool is_taken(const struct taking *t, size_t gpu)
 	return t->taken[gpu / 64] >> gpu % 64 & 1;
 }
 
-/* The index is this GPU. What is booked there keeps its type, and a GPU in trouble tells nothing
- * about itself. */
+/* Binds the index to this GPU. While a run is booked there the index keeps its type, and a GPU in
+ * trouble does not report its type. */
 static void take(struct taking *t, struct item *item, size_t i)
 {
 	const struct node_gpu *gpu = &t->l->gpus[i];
@@ -277,7 +277,7 @@ static void take(struct taking *t, struct item *item, size_t i)
 	t->taken[i / 64] |= 1ULL << i % 64;
 }
 
-/* Where what it is bound to is found; LAYOUT_NOWHERE. */
+/* The host's number of the GPU to which the index is bound; LAYOUT_NOWHERE: it was not found. */
 static uint32_t host_of(const struct taking *t, const struct item *item)
 {
 	for (size_t i = 0; *item->uuid && i < t->n_gpus; i++) {
@@ -287,7 +287,7 @@ static uint32_t host_of(const struct taking *t, const struct item *item)
 	return LAYOUT_NOWHERE;
 }
 
-/* Was it found on the GPU that the number of `mig` stands for? */
+/* Is the index bound to something on the GPU that the number of `mig` stands for? */
 static bool is_on(const struct taking *t, const struct item *item, uint32_t mig)
 {
 	uint32_t host = host_of(t, item);
@@ -295,8 +295,8 @@ static bool is_on(const struct taking *t, const struct item *item, uint32_t mig)
 	return host != LAYOUT_NOWHERE && host == t->layouts.host[mig - 1];
 }
 
-/* Rule 4: indices that are for it already, those that are in use first; then those that only turn
- * out to be. */
+/* Rule 4: first the indices that already serve this demand, those in use before the others; then
+ * indices that turn out to be on the demanded GPU. */
 static void demand(const struct conf_gpu_count *want, const char *type, void *arg)
 {
 	struct taking *t = arg;
@@ -337,7 +337,7 @@ static void keep(struct taking *t, struct item *item, bool rebooted)
 	             (item->booked || (*item->uuid && !rebooted && strncmp(item->uuid, "MIG-", 4)));
 }
 
-/* Rule 3. What is in trouble and was not known before is only reported. */
+/* Rule 3. A GPU in trouble that was not known before is only reported. */
 static void add_new(struct taking *t)
 {
 	struct error err;
@@ -359,8 +359,8 @@ static void add_new(struct taking *t)
 	}
 }
 
-/* Indices that have nothing any more go, and the last one comes in their place. One that cannot is
- * there without a GPU until its run has ended. */
+/* Removes indices that stand for nothing any more; the last index takes their place. If a run is
+ * booked on the last one, the gap stays, without a GPU, until that run has ended. */
 static void close_up(struct taking *t)
 {
 	struct items *items = &t->items;
@@ -391,7 +391,7 @@ static void write_uuids(const struct items *items, char *list, size_t size)
 		        list + used, size - used, i ? ",%s" : "%s", items->v[i].uuid);
 }
 
-/* At most once a second: it costs what a reload costs. */
+/* The configuration is made again at most once a second, since that costs as much as a reload. */
 static void set_found(struct core *core, struct node *node, const char *found)
 {
 	if (!strcmp(found, node_info(node)->found))
@@ -401,7 +401,7 @@ static void set_found(struct core *core, struct node *node, const char *found)
 	node_hardware_due(core);
 }
 
-/* Is that node's list of GPUs the agent's, and not the configuration's? */
+/* Does the node's list of GPUs come from its agent, and not from the configuration? */
 static bool hardware_as_found(const struct core *core, const struct node *node)
 {
 	return !core->given->nodes[node_link_of(node)->index].gpus;
@@ -446,11 +446,11 @@ void hardware_take(struct core *core, struct node *node)
 	set_found(core, node, found);
 }
 
-/* --- both together --------------------------------------------------------------------------- */
+/* --- the configuration with the GPUs filled in ----------------------------------------------- */
 
 struct hardware {
 	struct conf conf; /* arrays that differ are owned, all else is the given one's */
-	struct conf_gpu_count *counts; /* of all nodes that are filled, one behind the other */
+	struct conf_gpu_count *counts; /* of all filled nodes, one after another */
 	size_t n_counts;
 	char **names; /* of the types that were added */
 	size_t n_names;
@@ -473,7 +473,7 @@ static int type_want(struct hardware *h, const struct item *item)
 	h->names = xrealloc(h->names, h->n_names + 1, sizeof(*h->names));
 	h->names[h->n_names] = xstrdup(item->type);
 	h->conf.gpu_types = xrealloc(h->conf.gpu_types, t + 1, sizeof(*type));
-	/* As it is sold: 81559 MiB are 80 GB. */
+	/* The size by which the GPU is sold: 81559 MiB are 80 GB. */
 	h->conf.gpu_types[t] = (struct conf_gpu_type){ .name = h->names[h->n_names++],
 		.mem_mb = (item->mem_mb + 1023) / 1024 * 1024,
 		.match = no_text,
@@ -505,7 +505,7 @@ static void fill_found(struct hardware *h, const struct conf_node *given, const 
 		for (end = i + 1; end < items.n && !strcmp(item->type, items.v[end].type) &&
 		                  item->mig == items.v[end].mig;)
 			end++;
-		if (type < 0) /* what is behind it would have other indices */
+		if (type < 0) /* else what follows would get other indices */
 			break;
 		count_add(h, &(struct conf_gpu_count){
 		                     (uint16_t)type, (uint16_t)(end - i), (uint16_t)item->mig });
@@ -524,7 +524,7 @@ static bool is_filled(const struct conf_node *given)
 	return !given->gpus || given->n_mig;
 }
 
-/* What is behind the others in h->counts. */
+/* Appends the GPUs of the node to h->counts. */
 static void fill_node(struct hardware *h, const struct conf_node *given, struct conf_node *node,
         const char *found)
 {

@@ -95,7 +95,7 @@ void ledger_gpus_out(struct ledger *l, uint32_t node, uint64_t out);
  * this or the type's nominal `mem`, whichever is known and less, minus the type's `mem_reserve`.
  */
 void ledger_gpu_mem(struct ledger *l, uint32_t node, uint32_t index, uint64_t mem_mb);
-/* The GPU is a MIG instance on GPU `GPU` - 1 of the host; 0: it is no MIG instance. If the
+/* The GPU is a MIG instance on GPU `gpu` - 1 of the host; 0: it is no MIG instance. If the
  * configuration names the GPU (`mig`), that counts instead. */
 void ledger_gpu_shared(struct ledger *l, uint32_t node, uint32_t index, uint32_t gpu);
 /* How close its GPUs are to each other; the ledger owns `near` from here on. NULL: not known. */

@@ -3,9 +3,9 @@
  * A search for one node asks, for each GPU type that will do, the buckets of the set for their best
  * node (nodes_by_free_gpus.h), and takes the best of these. What a request says of nodes beyond
  * numbers (links, exclusive, preferred nodes, reserved nodes) is a test that the buckets call for
- * each node that they would return, so a request without such wishes costs O(log n). Preferred
- * nodes are tried first, alone. Where GPUs are shared, the place with the least fragmentation is
- * taken instead (ledger_shared_gpus.c).
+ * each node that they would return, so a request without these costs O(log n). Preferred nodes are
+ * tried first, alone. Where GPUs are shared, the place with the least fragmentation is taken
+ * instead (ledger_shared_gpus.c).
  *
  * A search for a gang first asks the buckets whether there could be enough, in O(1). Then it lists
  * every node that could give a part, with what it could give, and gang_choose() decides.

@@ -137,8 +137,8 @@ bool shares_check(const struct ledger *l, uint32_t node);
 
 /* --- mig_packing.c --------------------------------------------------------------------------- */
 
-/* `n` of `mask`: MIG instances of the fullest GPUs, on one GPU if possible; of other GPUs those with
- * the lowest indices. */
+/* `n` of `mask`: MIG instances of the fullest GPUs, on one GPU if possible; of other GPUs those
+ * with the lowest indices. */
 uint64_t mig_pack(const struct record *r, uint64_t mask, uint32_t n);
 
 /* --- ledger_find.c --------------------------------------------------------------------------- */

@@ -12,8 +12,9 @@
  * respects the reservations before the key and may push aside those behind it.
  *
  * A *preemption reservation* is a reservation that victims were told to end for. Whatever its place
- * in the order, it gives way to higher tiers only: otherwise a victim that comes back and stands
- * before it would take the place that it has just left, be stopped again, and so on for ever.
+ * in the order, it gives way to higher tiers only: otherwise a victim that is requeued before it in
+ * the order would take the place that the victim has just left, be stopped again, and so on for
+ * ever.
  *
  * A shared GPU counts for the requests that it can serve at that moment (struct plan_kind): one
  * that is half used serves a request for a quarter, not one for a whole GPU. A reservation for

@@ -367,8 +367,9 @@ static bool met_without_chosen(struct search *s, uint32_t node)
 	return met(s, &room, &part);
 }
 
-/* The same for when they have drained, which is when the job would start. If not, what is in the way
- * then may be over when they could have drained: tried again. s->here stays that of s->start. */
+/* The same for when they have drained, which is when the job would start. If not, what is in the
+ * way then may be over when they could have drained: tried again. s->here stays that of
+ * s->start. */
 static bool met_once_drained(struct search *s, uint32_t node)
 {
 	usec_t start = s->start;

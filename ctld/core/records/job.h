@@ -81,7 +81,7 @@ const char *job_state_code(enum job_state state);
 bool job_state_ended(enum job_state state);
 bool job_state_may(enum job_state from, enum job_state to);
 
-/* Why a job is held, and who may release it: only the same authority or a higher one (roles.h).
+/* Why a job is held, and which authority may release it: only the same or a higher one (roles.h).
  * HOLD_ADMIN: by an operator or administrator. HOLD_SELF: by the controller, because of how its
  * last attempt ended; its owner may release it. HOLD_COORDINATOR: by a coordinator of its account,
  * not by its owner. HOLD_SIGNATURE: a node refused its signature; a new signature ends the hold,
@@ -113,8 +113,7 @@ struct taken;
 #define RAW_IDS_END     (UINT64_C(1) << 39) /* arrays that would reach beyond take one id each */
 #define JOB_PART_RANGES (1u << 22)
 #define JOB_PART_LAST   ((1u << 23) - 2)
-#define JOB_PART_WAITS  ((1u << 23) - 1) /* in a ref: the tasks that wait under an array's own
-					  * record */
+#define JOB_PART_WAITS  ((1u << 23) - 1) /* in a ref: the tasks that wait under the array parent */
 
 static inline uint64_t job_ref_of(uint64_t id, uint64_t part)
 {
@@ -158,7 +157,7 @@ struct job_info {
 	const char *remark, *mail_user; /* "": none; mail goes to the job's user then */
 	const char *requeue_on; /* ends after which it is requeued, with which delay:
 				 * common/job/requeue_on.h */
-	uint8_t exit_code, exit_signal; /* no larger number comes of a node */
+	uint8_t exit_code, exit_signal; /* a node reports no larger number */
 	uint8_t mail_types;     /* common/job/mail_types.h; of an array also MAIL_BEGUN */
 	uint8_t kill_invalid;   /* enum kill_invalid: for a dependency that can never be
 				 * satisfied */
@@ -255,8 +254,8 @@ struct service *job_service(const struct job *job); /* NULL: it is not of a serv
 uint32_t array_in_reserve(const struct array *a);
 /* The tasks of a record that stands for several tasks, or may; NULL: it is one job or one task. */
 const struct taskset *job_tasks(const struct job *job);
-/* How many jobs wait or run under this record: 1, or the number of its tasks; 0: an array's own
- * record without any task. */
+/* The number of jobs that wait or run under this record: 1, or the number of its tasks; 0: an array
+ * parent without any task. */
 uint32_t job_weight(const struct job *job);
 /* How many ids the record has that begin with its own: of an array parent one for each task. */
 uint32_t job_ids(const struct job *job);

@@ -1,6 +1,6 @@
 /* run.c - see run.h
  *
- * A run is made ORDERED (by a start) or ORPHAN (by a report that no job claims), and only
+ * A run is made RUN_ORDERED (by a start) or RUN_ORPHAN (by a report that no job claims), and only
  * run_move() changes its state, along RUN_STATES. Everything else here is a field with a mover: it
  * compares, changes, marks the row dirty, and tells the node when the field is part of what the
  * scheduler sees of its runs (node_runs_changed()).

@@ -3,17 +3,17 @@
  *	ORDERED --> STARTING --> RUNNING --> ENDED
  *	   |           |                       |  ^
  *	   +-----------+--> NEVER              v  |
- *	                                     STRAY   alive though given up, or not known at all
+ *	                                     STRAY   an orphan run: given up or not known, but alive
  *
  * ORDERED: decided; a StartRun may or may not have arrived. STARTING: the launcher has a record.
  * RUNNING: the program was executed. ENDED: nothing of it is left, as its node has reported or
  * because the node is known to be off. NEVER: it was not started and never will be. Until ENDED or
  * NEVER its CPUs, memory and GPUs are booked.
  *
- * STRAY: it is alive and should not be. It is a run of no known job (an operator must check it), a
- * run of an attempt that its job does not continue (after a restore), or a run that an operator or
- * a fence program declared dead too early. It stays booked until the node reports its end, which
- * changes nothing else.
+ * STRAY (RUN_ORPHAN): it is alive and should not be. It is a run of no known job (an operator must
+ * check it), a run of an attempt that its job does not continue (after a restore), or a run that an
+ * operator or a fence program declared dead too early. It stays booked until the node reports its
+ * end, which changes nothing else.
  *
  * `end_wanted` is independent of the state: an EndRun is due, and is sent in every session of the
  * node until the run has ended. So is `suspend_wanted`: it is sent in every session as long as the
@@ -181,8 +181,8 @@ uint64_t runs_hash(const struct runs *runs);
 
 /* --- movers ---------------------------------------------------------------------------------- */
 
-/* A new run in info->state (ORDERED or STRAY), with the share of each of its GPUs; texts are
- * copied. */
+/* A new run in info->state (RUN_ORDERED or RUN_ORPHAN), with the share of each of its GPUs; texts
+ * are copied. */
 struct run *runs_add(struct runs *runs, const struct run_info *info, const struct share *share);
 /* asserts that the move is legal */
 void run_move(struct runs *runs, struct run *run, enum run_state state);

@@ -67,8 +67,8 @@ struct request {
 	uint64_t *required;  /* all of these; NULL: none */
 	uint64_t *preferred; /* NULL: none */
 	uint32_t n_allowed, n_required;
-	/* Nodes that the service avoids for a time (services/avoid_bad_nodes.h); NULL: none. Forgotten
-	 * with the configuration. */
+	/* Nodes that the service avoids for a time (services/avoid_bad_nodes.h); NULL: none.
+	 * Forgotten with the configuration. */
 	uint64_t *avoided;
 };
 

@@ -30,7 +30,7 @@ int meta_start(struct meta *m, const char *cluster, struct error *err);
 uint64_t meta_epoch(const struct meta *m);
 uint64_t meta_next_job(const struct meta *m); /* the next one to be handed out */
 uint64_t meta_take_job(struct meta *m, usec_t mono);
-/* So many, which follow one another; the first of them. */
+/* Takes `n` consecutive job ids and returns the first of them. */
 uint64_t meta_take_jobs(struct meta *m, uint32_t n, usec_t mono);
 uint64_t meta_take_event(struct meta *m, usec_t mono);
 /* Ids of a bulk (bulk.h), which follow one another: the range is open, durably, until it is over.
@@ -54,7 +54,7 @@ void meta_taken_over(struct meta *m, uint64_t known_job);
 bool meta_before_takeover(const struct meta *m, uint64_t epoch);
 /* Was the id given after the backup that the state was restored from? */
 bool meta_is_foreign(const struct meta *m, uint64_t job);
-/* The job was in that backup, and its last attempt, of that epoch (0: none), is from before. */
+/* Was the job in that backup, and is its last attempt, of that epoch (0: none), from before it? */
 bool meta_was_restored(const struct meta *m, uint64_t job, uint64_t epoch);
 /* Skip `n` event numbers. */
 void meta_skip_events(struct meta *m, uint64_t n);

@@ -391,13 +391,13 @@ struct core_event {
 						  * "": nothing */
 			bool tells_faults;       /* it sends GPU_REPORTs */
 			bool no_settings;        /* it does not understand NodeSettings */
-			bool no_programs;        /* or none with programs */
-			bool no_health_check;    /* or none with a health check */
-			bool no_private_tmp;     /* or none with private_tmp */
+			bool no_programs;        /* or none that contain programs */
+			bool no_health_check;    /* or none that contain a health check */
+			bool no_private_tmp;     /* or none that contain private_tmp */
 			bool share_users_one;    /* it keeps users apart on a GPU, whatever is
 						  * ordered */
 			bool no_services;        /* it starts no replicas */
-			uint32_t service_ports;  /* so many has it for replicas */
+			uint32_t service_ports;  /* number of its ports for replicas */
 			uint64_t tmp_mb;         /* its disk for temporary data; 0: not
 						  * reported */
 			bool pretended;

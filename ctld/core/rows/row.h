@@ -75,7 +75,7 @@
 	X(JOB, comment, TEXT, _)        /* which user held or cancelled it, and why */ \
 	X(JOB, place, TEXT, _)          /* on which nodes: shape.h; "" one, whichever */ \
 	X(JOB, qos, TEXT, _)                                                       \
-	X(JOB, max_wait_s, INT, _)      /* wished for by the job itself; 0: none */ \
+	X(JOB, max_wait_s, INT, _)      /* requested by the job itself; 0: none */  \
 	X(JOB, planned_start, INT, _)   /* the first that it was given; 0: none yet */ \
 	X(JOB, begin_time, INT, _)      /* not before; us UTC; 0: at once */       \
 	X(JOB, deadline, INT, _)        /* not after; us UTC; 0: whenever */       \
@@ -132,8 +132,8 @@
 	X(RUN, checkpoint_time, INT, _) /* its work up to here is safe; 0: not known */ \
 	X(RUN, suspend_wanted, INT, _)  /* 1: it is to be stopped for a while */   \
 	X(RUN, suspend_time, INT, _)    /* since when it is; 0: it is not */       \
-	X(RUN, suspended_us, INT, _)    /* so much of elapsed_us */                \
-	X(RUN, read_bytes, INT, _)      /* what it used all in all: struct run_used */ \
+	X(RUN, suspended_us, INT, _)    /* that part of elapsed_us */              \
+	X(RUN, read_bytes, INT, _)      /* its use in all: struct run_used */          \
 	X(RUN, written_bytes, INT, _)                                              \
 	X(RUN, gpu_seen_us, INT, _)                                                \
 	X(RUN, gpu_busy_us, INT, _)                                                \
@@ -145,7 +145,7 @@
 	X(RUN, share_charge, INT, _)    /* as what part of a GPU it counts; 0: whole ones */ \
 	X(RUN, health, INT, _)          /* of a replica: enum replica_health */    \
 	X(RUN, ready_time, INT, _)      /* when it was READY first; 0: never */    \
-	X(RUN, ready_us, INT, _)        /* so long was it READY, all in all */     \
+	X(RUN, ready_us, INT, _)        /* for how long it was READY in all */     \
 	X(RUN, address, TEXT, _)        /* for its clients */                      \
 	X(RUN, ports, TEXT, _)          /* "20001,20002" */                        \
 	X(RUN, requests, INT, _)        /* answered, as its server says */         \
@@ -186,7 +186,7 @@
 	X(HOURS, uid, INT, K)           /* 4294967295: all users together */       \
 	X(HOURS, start, INT, K)         /* us UTC */                               \
 	X(HOURS, end_time, INT, _)                                                 \
-	X(HOURS, until, INT, _)         /* it is of no use after that */           \
+	X(HOURS, until, INT, _)         /* counts for no limit after that */       \
 	X(HOURS, gpu_us, INT, _)
 
 #define FATE_COLUMNS(X) /* how jobs ended that are in history (ended_outcomes.h) */         \
@@ -244,7 +244,7 @@
 	GENERATION_COLUMNS(X, present) /* that serves; job 0: there is none */ \
 	GENERATION_COLUMNS(X, next) /* that is being rolled out */ \
 	GENERATION_COLUMNS(X, undo) /* that was present before */ \
-	GENERATION_COLUMNS(X, leaving) /* that was given up and drains */ \
+	GENERATION_COLUMNS(X, leaving) /* that was given up and whose replicas drain */ \
 	X(SERVICE, last_number, INT, _) /* of a generation */ \
 	X(SERVICE, submit_time, INT, _) \
 	X(SERVICE, decision, TEXT, _) /* why so many are wanted */ \

@@ -100,7 +100,7 @@ static double amount(double v)
 	return !is_amount(v) ? 0 : v < LEVEL_MOST ? v : LEVEL_MOST;
 }
 
-/* Rounding up forgives what comes of adding fractions. */
+/* Rounding up tolerates the error of adding fractions. */
 static uint32_t replicas(double v)
 {
 	uint32_t whole;
@@ -136,7 +136,7 @@ static struct scale_policy checked_policy(const struct scale_policy *policy)
 	return p;
 }
 
-/* Numbers that are none make the load unknown. */
+/* A value that is no number makes the load unknown. */
 static struct scale_input checked_input(const struct scaler *s, const struct scale_input *input)
 {
 	struct scale_input in = *input;
@@ -154,7 +154,7 @@ static struct scale_input checked_input(const struct scaler *s, const struct sca
 	return in;
 }
 
-/* --- the life of it -------------------------------------------------------------------------- */
+/* --- creation, policy, load time ------------------------------------------------------------- */
 
 static void windows_init(struct scaler *s, const struct scale_policy *old, usec_t now)
 {
@@ -307,7 +307,7 @@ static double positive(double v)
 	return v > 0 ? v : 0;
 }
 
-/* Newton's, from above: libm is not for the core. */
+/* The square root by Newton's method, from above: the core does not use libm. */
 static double root(double v)
 {
 	double r = v > 1 ? v : 1;
@@ -454,7 +454,7 @@ static uint32_t lower(struct scaler *s, struct step *t)
 		t->until = s->started + s->p.scale_down;
 		return s->want;
 	}
-	/* What fades is never 0: it does not keep the last one. */
+	/* A fading value never becomes 0: it must not keep the last replica. */
 	if (kept > want && (want || s->kept >= 1)) {
 		t->hold = HOLD_RECENT;
 		want = kept;
@@ -500,7 +500,7 @@ static uint32_t decide(struct scaler *s, struct step *t)
 	return clamp(s, want);
 }
 
-/* --- what is said ---------------------------------------------------------------------------- */
+/* --- the reason as text ---------------------------------------------------------------------- */
 
 static void say(struct scale_decision *d, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));

@@ -1,8 +1,8 @@
 /* scaler.h - how many replicas a service should have
  *
- * Pure: no clock, no I/O. What is known of the load goes in with the time, the number comes out
- * with a sentence that says why. The service (service_reconcile.c) asks when a load was reported,
- * at most once a second, and when `next` has come; `gsim` asks with requests of a history.
+ * Pure: no clock, no I/O. Its input is the known load and the time; its result is a number, with a
+ * sentence that says why. The service (service_reconcile.c) asks when a load was reported, at most
+ * once a second, and when `next` has come; `gsim` asks with requests of a history.
  *
  *	L_w   requests in flight and waiting, summed over READY replicas, with those that
  *	      gactivate holds: the mean over the window w, over the times at which it was known. A
@@ -38,14 +38,14 @@
  * a burst needed is given back soon, unless bursts come so often that having it ready is worth it.
  * testsuite/bench/RESULTS.md (services-scaling) has the figures.
  *
- * Where requests wait though the replicas have fewer than `target` in service, so many is all that
- * they take: it is the target then.
+ * If requests wait although the replicas have fewer than `target` in service, that number is all
+ * that they can take: it is the target then.
  *
  * A load counts for the time since the previous one, at most two seconds: of a longer silence
  * nothing is known. Windows are rings of 60 buckets, so that an hour takes as little memory (about
  * 6 KB a service) as a minute does; means are exact to a sixtieth of their window.
  *
- * Numbers that are none (NaN, infinite, negative) are a load that is not known.
+ * A load that is NaN, infinite or negative counts as not known.
  */
 #ifndef CTLD_CORE_SCALE_SCALER_H
 #define CTLD_CORE_SCALE_SCALER_H

@@ -21,9 +21,9 @@
  *
  * The ready classes and the marked wait groups take turns, best key first: (tier of the partition,
  * how far over quota, priority, id of the head). Taking the best again and again is a k-way merge
- * of all queues. So the heap of turns is the pass and its cursor in one: a slice may stop anywhere,
- * a better class that arrives meanwhile is simply the next, and when no turn is left everything
- * that may start has.
+ * of all queues. So the heap of turns is both the pass and its cursor: a slice may stop anywhere, a
+ * better class that arrives meanwhile is the next one, and when no turn is left, every job that may
+ * start has started.
  *
  * For a blocked class that waits for capacity, running jobs may be stopped (victims.h); it gets a
  * planned start (plan.h) if it is among the best `plan_depth` of its partition. One class at a time

@@ -75,7 +75,8 @@ struct wait_group {
 	uint32_t turn;            /* index among the turns; HEAP_NOWHERE: it is not marked */
 	uint32_t nodes[WAIT_GROUP_NODES],
 	        n_nodes; /* where it may have room; WAIT_GROUP_NODES + 1: anywhere */
-	/* blocked_retry.c: its place in the list of its node set, and its wish to be marked later */
+	/* blocked_retry.c: its place in the list of its node set, and whether it is to be marked
+	 * later */
 	uint32_t list, at;
 	LIST_ENTRY(wait_group) noted; /* linked while it is to be marked */
 	bool recall;                  /* with its tried members */

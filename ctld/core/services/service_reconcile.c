@@ -62,7 +62,7 @@ static void due_by(struct look *l, usec_t mono)
 		l->due = mono;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- the present state of the replicas ------------------------------------------------------- */
 
 /* A short request may come and go between two reports; of a server that does not count requests
  * (llama.cpp's) only the tokens tell of it. */
@@ -106,7 +106,7 @@ static void look_at_ready(struct look *l, const struct replica *r)
 	look_at_load(l, run);
 }
 
-/* It loads: for too long? */
+/* Has the replica been loading for too long? */
 static void look_at_loading(struct look *l, const struct replica *r)
 {
 	usec_t learned = scaler_load_time(service_link(l->s)->scaler);
@@ -156,8 +156,8 @@ static void count(struct look *l, const struct replica *r)
 	l->v[l->n++].of_kept = job_info(r->job)->qos == job_info(job_own(r->job))->qos;
 }
 
-/* A step looks twice: each time everything is counted from 0 again, but what was served, of
- * which the second look finds no more. */
+/* A step looks twice. Each time everything is counted from 0 again, except the requests served: the
+ * second look finds no more of them. */
 static void look(struct look *l)
 {
 	struct service_link *link = service_link(l->s);
@@ -174,7 +174,7 @@ static void look(struct look *l)
 	link->waiting = l->waiting;
 }
 
-/* --- how many -------------------------------------------------------------------------------- */
+/* --- the number of replicas wanted ----------------------------------------------------------- */
 
 static void note_rate(struct look *l)
 {
@@ -251,7 +251,7 @@ void service_drop_generation(
 	service_set_generation(core->services, s, role, &(struct generation){ .spec = "" });
 }
 
-/* One role becomes another; the one that had it ends. */
+/* Moves a generation to another role; the generation that had that role ends. */
 void service_pass_on(
         struct core *core, struct service *s, enum generation_role from, enum generation_role to)
 {
@@ -361,7 +361,7 @@ static void shed(struct look *l, enum generation_role role, uint32_t n, enum end
 
 /* --- which slots may run --------------------------------------------------------------------- */
 
-/* So many replicas with the QOS of kept ones are still to start. */
+/* The number of replicas with the QOS of kept ones that are still to start. */
 static uint32_t kept_to_come(const struct look *l, enum generation_role role, uint32_t target)
 {
 	const struct service_info *i = service_info(l->s);
@@ -398,8 +398,9 @@ static void allow(struct look *l, enum generation_role role, uint32_t target, ui
 		array_set_at_once(l->core, own, may);
 }
 
-/* So many are kept, as far as the guarantee of their account covers them: those that the service would
- * give up last, so READY ones before those that load. Those that no longer are make room first. */
+/* So many are kept, as far as the guarantee of their account covers them: those that the service
+ * would give up last, so READY ones before those that load. Those that no longer are make room
+ * first. */
 static void mark_kept(struct look *l)
 {
 	uint32_t kept = service_info(l->s)->policy.kept;
@@ -439,7 +440,7 @@ static void apply_targets(struct look *l, const uint32_t target[GEN_COUNT])
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* All of its jobs are told to end, and when they have the service is gone. */
+/* Orders all jobs of the service to end; when they have ended the service is removed. */
 static void stop_step(struct core *core, struct service *s)
 {
 	struct service_link *link = service_link(s);
@@ -474,7 +475,7 @@ static void stop_step(struct core *core, struct service *s)
 	services_remove(core->services, s);
 }
 
-/* Was its present job cancelled as a job? Then it ends. */
+/* Was the job of the present generation cancelled by itself? Then the service ends. */
 static bool has_ended(const struct service *s)
 {
 	const struct job *own = service_link_of(s)->jobs[GEN_PRESENT];
@@ -482,7 +483,7 @@ static bool has_ended(const struct service *s)
 	return !own || job_state_ended((enum job_state)job_info(own)->state);
 }
 
-/* The job of another generation was cancelled as a job: the service goes on without it. */
+/* The job of another generation was cancelled: the service continues without that generation. */
 static void forget_ended(struct core *core, struct service *s)
 {
 	struct service_link *link = service_link(s);
@@ -522,7 +523,7 @@ static void step(struct core *core, struct service *s)
 	services_set_due(core->services, s, l.due);
 }
 
-/* --- when ------------------------------------------------------------------------------------ */
+/* --- when a step is due ---------------------------------------------------------------------- */
 
 void services_apply(struct core *core)
 {

@@ -20,12 +20,12 @@
 #include "ctld/core/services/services.h"
 #include "ctld/core/services/services_impl.h"
 
-#define HELD_FOR (60 * USEC_PER_S) /* what gactivate has told counts for so long */
-#define VALID_DAYS 90              /* where its owner does not say */
+#define HELD_FOR (60 * USEC_PER_S) /* how long a report of gactivate counts */
+#define VALID_DAYS 90              /* where its owner gives none */
 
 /* --- the policy ------------------------------------------------------------------------------ */
 
-/* What was not said is the default. */
+/* What a request leaves out has these defaults. */
 static const struct service_policy defaults = { .kv_target_milli = 800,
 	.window_s = 60,
 	.burst_window_s = 6,
@@ -82,7 +82,7 @@ static struct scale_policy scale_policy(const struct service_policy *p)
 
 /* --- slots ----------------------------------------------------------------------------------- */
 
-/* Both texts are kept ones. */
+/* Sets the QOS of the job; `qos` is interned, as the job's own is. */
 static void set_qos(struct core *core, struct job *job, const char *qos)
 {
 	if (job_info(job)->qos == qos)
@@ -95,7 +95,7 @@ static void set_qos(struct core *core, struct job *job, const char *qos)
 	job_consider(core, job);
 }
 
-/* The own record's QOS stays the one that was submitted: its slots move to a part. */
+/* The array parent keeps the QOS with which it was submitted: its slots move to a part. */
 void service_set_slots_qos(
         struct core *core, struct service *s, enum generation_role role, bool kept)
 {
@@ -276,7 +276,7 @@ int services_start(struct core *core, struct error *err)
 	return 0;
 }
 
-/* --- what is asked of them ------------------------------------------------------------------- */
+/* --- requests of owners ---------------------------------------------------------------------- */
 
 struct ask_service {
 	struct core *core;
@@ -320,7 +320,7 @@ static int set_paused(struct ask_service *a, struct error *err)
 	return 0;
 }
 
-/* During an update the present generation stays; else the one before comes back. */
+/* During an update the next generation is given up; otherwise the previous one comes back. */
 static int undo(struct ask_service *a, struct error *err)
 {
 	const struct service_info *i = service_info(a->s);
@@ -367,7 +367,7 @@ static int stop(struct ask_service *a, struct error *err)
 static const struct {
 	const char *kind; /* of its event */
 	int (*does)(struct ask_service *a, struct error *err);
-	bool of_stopping; /* also of a service that is being stopped */
+	bool of_stopping; /* also allowed for a service that is being stopped */
 } verbs[] = {
 	[SERVICE_SCALE] = { "service.policy", scale, false },
 	[SERVICE_PAUSE] = { "service.pause", set_paused, false },

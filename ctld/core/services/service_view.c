@@ -1,7 +1,7 @@
 /* service_view.c - the replicas of a service, as their records say; and what the service is like
  *
  * Nothing is changed here. A slot has a record of its own from its first start on (array.h); slots
- * that never ran stand under the array's own record and are no replicas.
+ * that never ran stand under the array parent and are no replicas.
  */
 #include "ctld/core/services/services.h"
 

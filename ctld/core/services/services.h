@@ -1,10 +1,10 @@
 /* services.h - services: replicas that stay up, as many as are wanted, over updates
  *
- * A service looks at itself in steps: when a replica, its load, its node or the service was
- * changed, and when something is due. A step counts the replicas, asks the scaler how many are
- * wanted (scaler.h), divides them between the generations (rolling_update.h), allows so many slots
- * of each to run (array.h, at_once), and drains replicas beyond. Starting them is the scheduler's
- * affair: slots are tasks of an array that wait, with their QOS, account and place in the queue.
+ * A service is reconciled in steps: when a replica, its load, its node or the service has changed,
+ * and when something is due. A step counts the replicas, asks the scaler how many are wanted
+ * (scaler.h), divides them between the generations (rolling_update.h), allows so many slots of each
+ * to run (array.h, at_once), and drains replicas beyond. The scheduler starts them: slots are tasks
+ * of an array that wait, with their QOS, account and place in the queue.
  *
  *	PENDING -> CONFIGURING -> LOADING -> READY <-> UNREADY -> DRAINING -> PENDING
  *
@@ -38,14 +38,14 @@ usec_t services_due(const struct core *core); /* mono; INT64_MAX: nothing is due
 /* Can this job be the first or the next generation of the service that it names? */
 int service_check(const struct core *core, const struct caller *caller, const struct submit_job *in,
         struct error *err);
-/* The job was made: it is. */
+/* Makes the new job the first or the next generation of the service that it names. */
 void service_join(struct core *core, const struct caller *caller, struct job *own,
         const struct submit_job *in);
 
 void service_control_apply(struct core *core, const struct core_event *e); /* EV_SERVICE_CONTROL */
 void runs_load_apply(struct core *core, const struct core_event *e);       /* EV_RUNS_LOAD */
 
-/* --- what it is like ------------------------------------------------------------------------- */
+/* --- states and replicas --------------------------------------------------------------------- */
 
 /* X(symbol, name) */
 #define SERVICE_STATES(X)         \
@@ -101,7 +101,8 @@ struct replica_walk {
 };
 bool service_each(const struct service *s, struct replica_walk *at, struct replica *r);
 
-/* How many slots in a partition are pending only in case that a service wants them; `most` at most. */
+/* The number of slots in a partition that are pending but that no service wants at present; `most`
+ * at most. */
 uint32_t services_in_reserve(const struct core *core, const char *partition, uint32_t most);
 
 #endif

@@ -62,7 +62,7 @@ static enum csv_result too_long(struct csv *c, struct error *err)
 	return CSV_BAD;
 }
 
-/* The next line that says something, without its end. */
+/* The next line that is neither empty nor a comment, without its line end. */
 static enum csv_result read_line(struct csv *c, struct error *err)
 {
 	int code;
@@ -113,7 +113,7 @@ static int cut(char *at, char **fields, size_t max)
 			return -1;
 		fields[n++] = at;
 		if (*at == '"') {
-			/* What is taken out of quotes is shorter: it ends before `at`. */
+			/* Without its quotes the text is shorter: it ends before `at`. */
 			at = unquote(at);
 			if (!at || (*at && *at != ','))
 				return -1;
@@ -245,8 +245,7 @@ static int bad_value(const char *text, const char *what, const char *want, struc
 	return error_set(err, ERR_USAGE, "%s \"%s\": expected %s", what, shown, want);
 }
 
-/* "3600" or "0.25" in millionths; what is less is cut off. -1: it is no such number, or too much.
- */
+/* "3600" or "0.25" in millionths, rounded down. -1: it is no such number, or too large. */
 static int decimal(const char *at, int64_t most, int64_t *millionths)
 {
 	int64_t whole = 0, unit = 100000;

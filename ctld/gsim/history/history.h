@@ -20,18 +20,18 @@
 #include "common/base/error.h"
 #include "common/job/run.h"
 
-/* How it fared, where its file says so. What is not known is "" or 0. */
+/* How the job fared, where its file says so. What is not known is "" or 0. */
 struct history_past {
-	bool known;              /* else all of it is not */
+	bool known;              /* false: nothing of this is known */
 	uint32_t part;           /* with `line`, the id, it names the job (core/records/job.h) */
 	const char *state;       /* "COMPLETED": the core's word */
 	const char *qos, *asked; /* "h100:2|l40s:4" */
 	const char *gpu_type;    /* of the GPUs that it had */
 	const char *labels;      /* "k=v" lines */
 	usec_t eligible;         /* since then only room and limits kept it */
-	bool eligible_known;     /* else that is no more than what it asked for itself */
+	bool eligible_known;     /* else it is only what the job itself asked for */
 	usec_t start, end;       /* the first start; the end of all */
-	uint32_t max_wait_s;     /* wished for by the job itself */
+	uint32_t max_wait_s;     /* requested by the job itself */
 	uint32_t charge;         /* as what part of a GPU each of its GPUs counts, in thousandths */
 	bool held, replica;      /* a user's hold was on it at its end; it served requests */
 	usec_t cold_start;       /* of a replica: from its start until it was ready, the mean */
@@ -55,12 +55,12 @@ struct history_job {
 	uint32_t cpus;                   /* of the whole job, rounded up */
 	uint64_t mem_mb;                 /* the same */
 	uint64_t gpu_mem_mb;             /* of each GPU; 0: what gpu_milli is of it */
-	uint64_t gpu_mem_burst_mb;       /* it may borrow up to so much; 0: nothing */
+	uint64_t gpu_mem_burst_mb;       /* how much it may borrow; 0: nothing */
 	unsigned long line;              /* of its file, for messages */
 	struct history_past past;
 };
 
-/* It is to have a part of each of its GPUs; or else all of them. */
+/* Does the job ask for a share of each of its GPUs? Else it has whole GPUs. */
 static inline bool history_job_shares(const struct history_job *job)
 {
 	return job->gpu_milli < 1000 || job->gpu_mem_mb;
@@ -80,7 +80,7 @@ struct history_options {
 	/* A broken row; the text begins "FILE:LINE: ", or the number of the job there. May be
 	 * NULL. */
 	void (*bad)(void *arg, const struct error *err);
-	void *arg; /* of bad(), and of a reader that needs one */
+	void *arg; /* argument of bad(), and of a reader that needs one */
 };
 
 enum history_result { HISTORY_END, HISTORY_JOB, HISTORY_BAD, HISTORY_FAILED };

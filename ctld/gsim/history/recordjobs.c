@@ -83,7 +83,7 @@ static const struct kept kept[] = {
 };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
 
-/* A job that its bulk took back never was. */
+/* A job of a bulk that was undone counts as never submitted. */
 static const char drop[] = "DELETE FROM job WHERE id = ? AND part = ?";
 
 static const char forget_open[] =

@@ -16,7 +16,7 @@
 
 #define RAY_EVERY   (SECOND / 10)
 #define RAY_METRICS (10 * SECOND)
-#define RAY_LOOK    3   /* periods of metrics that are looked back */
+#define RAY_LOOK    3   /* periods of metrics in the window */
 #define RAY_UP      300 /* steps */
 #define RAY_DOWN    6000
 
@@ -152,7 +152,7 @@ static uint32_t step_ray(struct autoscaler *a, const struct service_view *v)
 
 /* --- Knative --------------------------------------------------------------------------------- */
 
-/* The last replica goes when zero was wanted for the grace period. */
+/* The last replica is stopped when zero has been wanted for the grace period. */
 static uint32_t knative_zero(struct autoscaler *a, const struct service_view *v, uint32_t want)
 {
 	if (want || !a->want) {
@@ -280,7 +280,7 @@ static const struct kind kinds[] = {
 
 const char *const autoscaler_names[] = { "ours", "ray", "knative", "keda", NULL };
 
-/* What follows the colon of a name that has one goes to `parameter`. */
+/* *parameter is what follows the colon of a name that has one. */
 static const struct kind *find(const char *name, const char **parameter)
 {
 	size_t i, n;

@@ -44,7 +44,7 @@ void requests_clear(struct requests *r);
 
 /* For requests_make(): at the end, in any order. */
 void requests_add(struct requests *r, struct request request);
-/* Sort, and keep what `o` says. */
+/* Sorts the requests and keeps those that the options select. */
 void requests_finish(struct requests *r, const struct requests_options *o);
 
 /* Microseconds since any point that is the same for all times of its kind. -1: it is no time. */

@@ -278,7 +278,7 @@ bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job)
 	};
 	bool waits = !strcmp(job->state, "PENDING");
 
-	/* The tasks of an array are told; its own record, when it ends, says nothing more. */
+	/* The tasks of an array are reported; the array parent, when it ends, adds nothing. */
 	if (job->several && !job->tasks[0])
 		return false;
 	if (!visibility_has(q->visibility, job->uid, job->account) ||

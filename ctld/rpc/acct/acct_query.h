@@ -21,7 +21,8 @@ struct acct_query *acct_query_new(const Gpusched__ListAcct *m, const struct conf
         struct visibility *visibility, struct error *err);
 void acct_query_free(struct acct_query *q); /* NULL is fine */
 
-/* Ids that it names may be those of tasks of arrays: filter_find_tasks(). Before it is used. */
+/* Ids in the query may be those of tasks of arrays: filter_find_tasks(). Call it before the query
+ * is used. */
 int acct_query_find_tasks(struct acct_query *q, filter_task_fn *find, void *arg, size_t *at,
         size_t max, struct error *err);
 /* The same by history.db: the next PAST_SLICE of them. */
@@ -35,10 +36,10 @@ const struct past_query *acct_query_past(const struct acct_query *q);
 
 bool acct_query_fits(const struct acct_query *q, const Gpusched__Acct *job);
 
-/* A job that fits was found: its names are not unknown. By one thread at a time. */
+/* A job that fits was found: its names count as known. Only one thread may call it at a time. */
 void acct_query_found(struct acct_query *q, const Gpusched__Acct *job);
-/* All were looked at. -1: the query names what neither the configuration nor any job has that was
- * found (unknown_names.h). */
+/* All jobs were examined. -1: the query names what neither the configuration nor any job has that
+ * was found (unknown_names.h). */
 int acct_query_check_names(const struct acct_query *q, struct error *err);
 void acct_query_window(
         const struct acct_query *q, int64_t *since, int64_t *until); /* us; 0: open */

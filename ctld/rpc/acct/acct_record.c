@@ -150,7 +150,7 @@ static Gpusched__Acct *job_of(const struct row *row, struct arena *arena)
 	return m;
 }
 
-/* Did it end as its program wished, and well? */
+/* Did the run end by itself, with exit code 0? */
 static bool ended_well(const Gpusched__AcctRun *run)
 {
 	return !run->exit_code && !run->exit_signal &&

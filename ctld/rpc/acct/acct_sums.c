@@ -11,7 +11,7 @@
 #include "ctld/rpc/acct/acct_per_day.h"
 
 #define SECOND    1000000
-#define SEPARATOR '\x1f' /* between the keys of a group: stands in no name */
+#define SEPARATOR '\x1f' /* between the keys of a group; no name contains it */
 
 /* Waits are counted in buckets: seconds up to 64, then 32 to each power of two. */
 #define FINE      64
@@ -272,7 +272,7 @@ static void each_group(struct sums *s, struct point p,
 		for (uint32_t i = 0; i < s->n_accounts; i++)
 			if (!strcmp(s->accounts[i].name, p.account))
 				at = i;
-	p.order = CONF_NONE; /* what the tree does not have stands behind it */
+	p.order = CONF_NONE; /* accounts outside the tree come last */
 	p.depth = 0;
 	do {
 		if (at != CONF_NONE) {
@@ -527,7 +527,7 @@ static Gpusched__ReportLine *line_of(
 
 /* --- capacity ------------------------------------------------------------------------------- */
 
-#define CAPACITY_LATE (60LL * SECOND) /* it may be told so long after it is there */
+#define CAPACITY_LATE (60LL * SECOND) /* the report of a change may be so late */
 
 /* It was so many up to `time`. */
 static void count_up_to(const struct sums *s, struct type *t, int64_t time)
@@ -544,7 +544,7 @@ static void count_up_to(const struct sums *s, struct type *t, int64_t time)
 
 void sums_capacity(struct sums *s, int64_t time, const char *text)
 {
-	/* What is not named is not there any more. */
+	/* A type that the event does not name no longer exists. */
 	for (size_t i = 0; i < s->n_types; i++) {
 		count_up_to(s, &s->types[i], time);
 		s->types[i].count = 0;

@@ -17,7 +17,7 @@
 struct sums;
 
 /* `by` as in Report.by. `since`, `until`: 0 is open. Copies what it needs of `conf`: the tree of
- * accounts, and the wishes of QOS. ERR_USAGE. */
+ * accounts, and how long jobs of each QOS may wait. ERR_USAGE. */
 struct sums *sums_new(char *const *by, size_t n, int64_t since, int64_t until,
         const struct conf *conf, struct error *err);
 void sums_free(struct sums *s); /* NULL is fine */

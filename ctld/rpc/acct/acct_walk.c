@@ -53,7 +53,7 @@ struct walk {
 	struct filter_walk living;
 	uint64_t *given; /* ids, ascending: of jobs of the core */
 	size_t n_given, room;
-	uint64_t change;      /* what the core said was told under it */
+	uint64_t change;      /* the core's change when it was read */
 	struct error missing; /* why the answer is not whole; code ERR_NONE: it is */
 	struct store_batch *batch;
 	struct arena *arena;
@@ -262,7 +262,7 @@ static void leave_living(struct ctld *c, struct walk *w)
 
 static void slice_living(struct ctld *c, struct call *call, struct walk *w, struct clocks now)
 {
-	struct slice budget = slice_begin(SLICE_US / 2); /* as much again to make messages */
+	struct slice budget = slice_begin(SLICE_US / 2); /* the other half is for messages */
 	struct job_view view;
 	unsigned n = 0;
 	int found = 1;
@@ -389,7 +389,7 @@ static int check_owner(struct walk *w, struct error *err)
 	return 0;
 }
 
-/* Events are an array's, also those of its tasks. */
+/* Events about the tasks of an array name the array. */
 static int find_task(struct walk *w, struct error *err)
 {
 	uint64_t array;
@@ -416,7 +416,7 @@ static void events_run(struct walk *w)
 	while (!w->failed && batch_next(w->batch, &offset, &item)) {
 		uint64_t seq = (uint64_t)item.row.v[COL_EVENT_seq].i;
 
-		/* What is above is told by number, next time. */
+		/* Events above `upto` follow next time, by number. */
 		if (!w->follow || seq <= w->upto)
 			w->taker->event(w->data, &item.row, w->arena);
 	}
@@ -494,7 +494,7 @@ static void wait_for_news(struct ctld *c, struct call *call, struct walk *w)
 	w->cursor = (struct past_cursor){ 0 };
 	w->phase = WALK_WAIT;
 	w->acct->n_waiting++;
-	/* The others that wait are told the earlier for it, and of nothing twice. */
+	/* The other waiting walks learn of new events earlier, and none gets one twice. */
 	w->acct->told = w->upto;
 	check_for_news(w->acct);
 }

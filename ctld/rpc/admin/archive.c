@@ -18,7 +18,7 @@ struct archiving {
 	int64_t before;
 	struct store *store; /* NULL: history.db keeps it too */
 	bool progress;
-	usec_t told; /* when it was said last how far it is */
+	usec_t told; /* when its progress was last reported */
 	/* the thread's */
 	struct archive *archive;
 	struct store_batch *moved;
@@ -51,7 +51,7 @@ static void send_result(const struct acct_out *out, const struct archive_counts 
 	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT, &m.base);
 }
 
-/* The thread rests while the loop is here. */
+/* The thread waits while this runs on the loop. */
 static void send_progress(const struct acct_out *out, void *data)
 {
 	struct archiving *a = data;

@@ -13,10 +13,10 @@
 #include "ctld/loop/user_names.h"
 #include "ctld/rpc/rpc.h"
 
-/* A web user that asks for one uid after the other may not fill the memory with their names. */
+/* A web user that asks for one uid after another must not fill the memory with their names. */
 #define LOOK_AS_USERS_MAX 100000
 
-/* Requests under way are another user's. */
+/* Requests under way belong to another user: the session must have none. */
 static int check_idle(const struct peer *peer, struct error *err)
 {
 	if (peer->n_calls || !STAILQ_EMPTY(&peer->submits) || peer->bulk)
@@ -24,7 +24,8 @@ static int check_idle(const struct peer *peer, struct error *err)
 	return 0;
 }
 
-/* The name is known, or will be when it is asked again. */
+/* The user must have a name. While it is being looked up the request is refused as busy, and the
+ * client repeats it. */
 static int check_user(struct ctld *c, const struct peer *peer, uid_t uid, struct error *err)
 {
 	enum user_state state;

@@ -29,7 +29,7 @@ struct filter {
 	bool include_ended;
 	bool found_tasks; /* in `named`, which is out of order: see filter_find_tasks() */
 	struct visibility *visibility; /* owned; NULL: not restricted */
-	struct unknown *unknown; /* owned; what of its names nothing was found to have */
+	struct unknown *unknown; /* owned; those of its names that nothing found so far has */
 };
 
 /* What people may write for a state. */
@@ -50,7 +50,7 @@ static int compare_named(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Of one id, which is there `n` times: all of it, or the tasks of all of them. */
+/* Joins the `n` entries of one id: to the whole job, or to the tasks of all of them. */
 static int join(struct filter_named *v, size_t n, size_t *steps, struct error *err)
 {
 	struct taskset *sets = xcalloc(n, sizeof(*sets)), all;
@@ -111,7 +111,7 @@ static int read_tasks(
 	return 0;
 }
 
-/* What is named several times becomes one. After an error `named` is whole, and of no use. */
+/* Joins what is named several times. After an error `named` is consistent, but of no use. */
 static int join_named(struct filter *f, size_t *steps, struct error *err)
 {
 	struct filter_named *v = f->named;

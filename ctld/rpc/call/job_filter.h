@@ -22,7 +22,7 @@
 #include "ctld/loop/slice.h"
 #include "ctld/rpc/call/visibility.h"
 
-/* Names of nodes in one request: taking them apart costs some 0.5 us each, all others wait. */
+/* Names of nodes in one request: parsing one costs some 0.5 us, for which all else waits. */
 #define FILTER_NODES_MAX 16384
 
 struct filter;
@@ -34,8 +34,8 @@ void filter_free(struct filter *f); /* NULL is fine */
 
 /* Is the id, which no job has, that of an array's task? */
 typedef bool filter_task_fn(void *arg, uint64_t id, uint64_t *array, uint32_t *task);
-/* Some of the jobs that it names by id may be tasks of arrays, by their own ids: ask of the next
- * `max` of them, from *at on. 1: there are more; 0: that was all; -1 with ERR_USAGE. */
+/* Ids in the filter may be those of tasks of arrays: look up the next `max` of them, from *at on.
+ * 1: there are more; 0: that was all; -1 with ERR_USAGE. */
 int filter_find_tasks(struct filter *f, filter_task_fn *find, void *arg, size_t *at, size_t max,
         struct error *err);
 /* The same of all, by the core. */
@@ -47,7 +47,8 @@ size_t filter_size(const struct filter *f);
 /* From now on jobs that have ended fit too, unless their state was restricted. */
 void filter_include_ended(struct filter *f);
 
-/* Jobs that are not in it do not fit, and are not there. Takes it over; NULL: all are. */
+/* Jobs outside it do not fit, and for the caller they do not exist. Takes it over; NULL: all jobs
+ * are visible. */
 void filter_see_only(struct filter *f, struct visibility *visibility);
 
 /* The service of which the job is a generation or a replica; NULL: none. */
@@ -58,7 +59,8 @@ bool filter_fits(const struct filter *f, const struct job_view *job);
  * was found (unknown_names.h). */
 int filter_check_names(const struct filter *f, struct error *err);
 
-/* Without looking at the job: may it fit? `user` is filter_user() of its user's name. */
+/* May the job fit, going by its ref and its user alone? `user` is filter_user() of its user's
+ * name. */
 bool filter_may_fit(const struct filter *f, uint64_t ref, uint32_t user);
 uint32_t filter_user(const char *name);
 /* The argument of filter_see_only(); NULL: the caller may see everything. */
@@ -71,7 +73,8 @@ struct filter_named {
 	struct taskset tasks;
 };
 
-/* Does it name jobs and restrict them by nothing else? Then these are they, by id. */
+/* If the filter names jobs and restricts them by nothing else: these jobs, by id. NULL: it does
+ * not. */
 const struct filter_named *filter_only_named(const struct filter *f, size_t *n);
 
 /* The jobs it names, by id, each once; n 0: it names none, and so restricts to none. */
@@ -91,8 +94,8 @@ struct filter_walk {
 int filter_next(const struct filter *f, struct filter_walk *walk, const struct core *core,
         struct clocks now, struct slice *slice, struct job_view *job);
 
-/* Ids, and tasks one by one, as refs, ascending and each once; an id of a task is that task. At most
- * `max`, else -1 with ERR_USAGE; the caller frees *refs. */
+/* Ids, and tasks one by one, as refs, ascending and each once; an id of a task is that task. At
+ * most `max`, else -1 with ERR_USAGE; the caller frees *refs. */
 int filter_refs(const struct core *core, const uint64_t *ids, size_t n_ids,
         Gpusched__JobTasks *const *tasks, size_t n_tasks, size_t max, uint64_t **refs, size_t *n,
         struct error *err);

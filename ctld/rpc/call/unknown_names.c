@@ -21,7 +21,7 @@ struct unknown {
 		bool known[UNKNOWN_NAMES_MAX];
 		char hint[HINT_MAX];
 	} kinds[UNKNOWN_KINDS];
-	size_t left; /* names that nothing was found to have yet */
+	size_t left; /* names that nothing found so far has */
 };
 
 /* --- what would be right -------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ void bulks_free(struct bulks *all); /* NULL is fine */
 /* Take over a part that was checked, and answer it. */
 void bulk_stage(struct ctld *c, struct peer *peer, struct submit *part);
 
-/* Forget what there is of one. */
+/* Forgets the unfinished bulk of a peer. */
 void bulk_drop(struct ctld *c, struct peer *peer);
 
 /* EFFECT_BULK */

@@ -23,11 +23,11 @@
 #include "ctld/wire/convert.h"
 
 #define CHOSEN_MAX 200
-#define FOUND_MAX  16  /* by a filter: what one event does, so that none of them ends before */
+#define FOUND_MAX  16  /* jobs of a filter in one event: few, so that none ends before its turn */
 #define EVENT_WORK 256 /* of one event: event.h, `most` */
 #define ERRORS_MAX 1000 /* told; there may be more */
 
-/* What a verb is for: refs, and which tasks of them (NULL: all). */
+/* The jobs chosen for the verb: refs, and which tasks of them (NULL: all). */
 struct chosen {
 	uint64_t ids[CHOSEN_MAX];
 	const struct taskset *tasks[CHOSEN_MAX];
@@ -43,7 +43,7 @@ struct control {
 	size_t at;                       /* in the jobs that are named */
 	struct chosen chosen;
 	struct array_walk records; /* of the array that is next among them */
-	struct error refused;      /* why its first record was; code 0: none was yet */
+	struct error refused;      /* the error of its first record; code 0: none yet */
 	unsigned unanswered;       /* events of which the effect is still to come */
 	struct rpc_done done;
 	struct job_error *errors;
@@ -76,8 +76,8 @@ static size_t control_size(const void *data)
 	return sizeof(*ctl) + filter_size(ctl->filter) + arena_used(ctl->arena);
 }
 
-/* What was said of the slot before is not said again: slots of a service are refused with one
- * sentence, which names the service. */
+/* Was the slot before refused with the same message? Slots of a service are refused with one
+ * message, which names the service. */
 static bool is_said(const struct control *ctl, const struct job_error *e)
 {
 	const struct job_error *last = ctl->n_errors ? &ctl->errors[ctl->n_errors - 1] : NULL;
@@ -97,7 +97,7 @@ static void add_errors(struct control *ctl, const struct job_error *v, size_t n)
 	}
 }
 
-/* What an event has done, and where the next one goes on. */
+/* Adds the result of an event, and records where the next event continues. */
 static void add_result(struct control *ctl, const struct effect *effect)
 {
 	struct chosen *chosen = &ctl->chosen;
@@ -108,7 +108,7 @@ static void add_result(struct control *ctl, const struct effect *effect)
 	ctl->done.arrays += effect->controlled.arrays;
 	ctl->done.tasks += effect->controlled.tasks;
 	add_errors(ctl, effect->controlled.errors, effect->controlled.n);
-	/* An array that was begun in an earlier event, and that nothing could be done to. */
+	/* An earlier event began this array, and the verb applied to none of its records. */
 	if (begun && effect->controlled.at && ctl->refused.code && first < ctl->n_errors &&
 	        ctl->errors[first].job == begun && !ctl->records.done && !ctl->records.refused)
 		ctl->errors[first].error = ctl->refused;
@@ -175,7 +175,7 @@ static void finish(struct ctld *c, struct call *call)
 	rpc_controlled(c, call, ctl->done, ctl->errors, ctl->n_errors);
 }
 
-/* What came of it was read in slice(): now it may be told, or the next slice begin. */
+/* The result was read in slice(): now it may be reported, or the next slice begins. */
 static void answered(struct ctld *c, struct call *call, const struct effect *effect)
 {
 	struct control *ctl = call->data;
@@ -192,7 +192,7 @@ static void answered(struct ctld *c, struct call *call, const struct effect *eff
 		call_go_on(c, call);
 }
 
-/* A record that was found: of several tasks perhaps only some are meant. */
+/* Adds a record that was found; of several tasks perhaps only some are meant. */
 static void found_one(struct control *ctl, const struct job_view *job)
 {
 	struct chosen *out = &ctl->chosen;
@@ -211,7 +211,8 @@ static void found_one(struct control *ctl, const struct job_view *job)
 	out->tasks[n] = &out->some[n];
 }
 
-/* A service that nobody has named by its job is not cancelled with other jobs; one error says so. */
+/* A service whose job the request does not name is not cancelled with other jobs; one error says
+ * so. */
 static bool leave_service(struct control *ctl, const struct job_view *job)
 {
 	const char *name = filter_service_of(job);
@@ -242,7 +243,7 @@ static void choose_named(struct control *ctl, const struct filter_named *named, 
 	ctl->last = ctl->at == n_named;
 }
 
-/* The next jobs: named, or found. Sets ctl->last. */
+/* Chooses the next jobs: named ones, or found ones. Sets ctl->last. */
 static void choose(struct ctld *c, struct control *ctl, struct clocks now, struct slice *slice)
 {
 	struct job_view job;
@@ -262,7 +263,7 @@ static void choose(struct ctld *c, struct control *ctl, struct clocks now, struc
 	ctl->last = found == 0;
 }
 
-/* One event over what is chosen. False: the core refuses all of it, and answers so. */
+/* Applies one event to the chosen jobs. False: the core refuses all of it, and has replied. */
 static bool control_some(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct control *ctl = call->data;

@@ -38,7 +38,7 @@ struct resign;
 
 #define WAS_MAX ((size_t)16 << 20) /* bytes of old specs of one request */
 
-/* Where there are specs. */
+/* Of a request that brings new specs. */
 struct changes_of {
 	char *cluster;
 	uint8_t *bytes; /* of `is` */
@@ -47,7 +47,7 @@ struct changes_of {
 	size_t reading, was_len;              /* so many were read, one at a time; their bytes */
 	struct arena *arena;
 	struct respec v[SIGNEDJOB_MAX];
-	struct job_error errors[SIGNEDJOB_MAX]; /* in front those that were found here */
+	struct job_error errors[SIGNEDJOB_MAX]; /* those found here come first */
 	size_t n_errors;
 };
 
@@ -167,7 +167,8 @@ static bool is_refused(const struct effect *effect, uint64_t job)
 	return e < effect->controlled.n;
 }
 
-/* More errors than jobs there are not, and a refused one is not signed. */
+/* Stores the new signature of each job that was not refused. There are at most as many errors as
+ * jobs. */
 static void store_signature(struct ctld *c, const struct resign *r, const struct effect *effect)
 {
 	struct blob_signed jobs[SIGNEDJOB_MAX];

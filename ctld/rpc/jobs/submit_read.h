@@ -31,7 +31,7 @@ struct submit {
 	Gpusched__Submit *msg;   /* in `arena` */
 	struct submit_job *jobs; /* in `specs`; as many as msg->n_jobs */
 	bool wants_mail;         /* one of them does */
-	uint64_t charged;        /* bytes that it would store, to the user's account */
+	uint64_t charged;        /* bytes that storing it takes, charged to the user */
 	struct error error;      /* code 0: none */
 };
 
@@ -40,8 +40,8 @@ void submit_free(void *submit);
 /* In a worker: decode it, and check all that is signed. */
 int submit_read(struct submit *s, struct error *err);
 
-/* Charge what it would store to its user, until it is freed: by then the blobs are charged, or there
- * are none. -1: the user may not have so much. */
+/* Charges the bytes that it would store to its user until the submit is freed: by then the blobs
+ * are charged, or there are none. -1: the user's budget does not allow so much. */
 int submit_charge(struct submit *s, struct error *err);
 
 static inline bool submit_depends(const struct submit_job *job)
@@ -54,7 +54,8 @@ static inline bool submit_depends(const struct submit_job *job)
 #define SUBMIT_NEVER_TEXT 600
 bool submit_never(struct ctld *c, uint64_t id, char text[SUBMIT_NEVER_TEXT]);
 
-/* What was signed, for the store and for launches; but for those that are known already. */
+/* Passes what was signed to the script cache, for the store and for launches, except for jobs that
+ * are already known. */
 void submit_keep_blobs(
         struct ctld *c, const struct submit *s, const uint64_t *ids, const bool *known);
 

@@ -32,7 +32,7 @@ struct told {
 	size_t len;
 };
 
-/* What is told of the changes of this round behind `from`, as much as fits one chunk. Borrowed
+/* The message about the changes of this round after `from`, as many as fit one chunk. Borrowed
  * until the next call. */
 const struct told *watch_group_report(
         struct ctld *c, struct watch_group *g, uint64_t from, struct clocks now);

@@ -39,8 +39,8 @@ int rpc_register(struct ctld *c, const struct rpc *rpc, struct error *err)
 	return 0;
 }
 
-/* 1: it comes from a registered agent of a node that is still there; 0: the node is not, and what
- * the agent says is passed over. */
+/* 1: the message is from a registered agent of a configured node; 0: the node has left the
+ * configuration, and the message is ignored. */
 static int check_agent(const struct rpc *rpc, struct error *err)
 {
 	if (!rpc->peer->registered)
@@ -48,7 +48,7 @@ static int check_agent(const struct rpc *rpc, struct error *err)
 	return rpc->peer->node != UINT32_MAX;
 }
 
-/* Give it to the core: `node` and `session`, in the event, say where it comes from. */
+/* Passes the event to the core; `node` and `session`, in the event, are set to the sender's. */
 static int apply(struct ctld *c, const struct rpc *rpc, struct core_event *ev, uint32_t *node,
         uint64_t *session)
 {

@@ -63,7 +63,7 @@ static const struct call_ops listing_ops = {
 
 /* --- which of them -------------------------------------------------------------------------- */
 
-/* A walk down the tree: where an account stands that was asked for, and the accounts above the
+/* A walk down the tree: the depth of an account that was asked for, and the accounts above the
  * present row that were not shown yet. */
 struct walk {
 	struct visibility *visibility; /* owned; NULL: the caller may see all */
@@ -121,7 +121,7 @@ static void put_above(struct walk *w, const struct share_view *row)
 	w->above[w->n_above++] = *row;
 }
 
-/* An account waits for something in it to be shown; then those above it are shown first. */
+/* An account is shown only once something in it is shown; the accounts above it come first. */
 static void add_wanted(struct listing *l, struct walk *w, const struct share_view *row)
 {
 	if (!*row->user)

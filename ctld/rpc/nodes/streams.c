@@ -80,7 +80,7 @@ static void say_closed(
 	pass(c, peer, GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE, &m.base);
 }
 
-/* Forget it. `told`: the side that knows already, SIDES: none. */
+/* Ends the stream. `told`: the side that already knows; SIDES: none. */
 static void end_stream(struct ctld *c, struct stream *st, enum side told, const struct error *why)
 {
 	for (enum side i = CLIENT; i < SIDES; i++) {
@@ -95,7 +95,7 @@ static void end_stream(struct ctld *c, struct stream *st, enum side told, const 
 	free(st);
 }
 
-/* --- whose ------------------------------------------------------------------------------------ */
+/* --- streams of a peer ------------------------------------------------------------------------ */
 
 static struct stream *first_of(const struct peer *peer)
 {
@@ -119,7 +119,8 @@ void streams_drop(struct ctld *c, struct peer *peer)
 		end_stream(c, st, side, &why);
 }
 
-/* What `peer` calls `number`. NULL: it has ended, which the peer need not know yet. */
+/* The end that `peer` knows as `number`. NULL: the stream has ended; the peer may not know that
+ * yet. */
 static struct end *find(struct ctld *c, const struct peer *peer, uint64_t number)
 {
 	struct stream *st;

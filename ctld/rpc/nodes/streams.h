@@ -13,8 +13,8 @@
  * user (by default half of what a node can have, so that no user locks out the others),
  * STREAMS_A_NODE to an agent, STREAMS_MAX.
  *
- * A stream ends with the session of either end; the other end is notified. Nothing of it is
- * stored.
+ * A stream ends with the session of either end; the other end is notified. Nothing about a stream
+ * is stored.
  */
 #ifndef CTLD_STREAMS_H
 #define CTLD_STREAMS_H
