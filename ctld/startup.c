@@ -34,7 +34,6 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/reload.h"
 #include "ctld/loop/tick.h"
-#include "ctld/loop/fair_queue.h"
 #include "ctld/loop/session_admission.h"
 #include "ctld/loop/user_names.h"
 #include "ctld/loop/watch.h"

@@ -16,7 +16,7 @@ struct options {
 	const char *conf;            /* NULL: the usual places (conf.h, conf_client_load()) */
 	const char *user;            /* of the network half; NULL: as privilege.h says */
 	const char *log_level;
-	const char *tmp_dir;         /* NULL: tmp_disk_dir() */
+	const char *tmp_dir;         /* NULL: the host's */
 	const char *service_address; /* NULL: that of the connection to the controller */
 	const char *pretend; /* NULL: the node reports what it really has */
 	/* what the launcher is told; without node, cluster and directories, which main.c adds. NULL

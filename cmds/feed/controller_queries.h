@@ -1,4 +1,4 @@
-/* controller_queries.h - what gactivate asks: where a service answers; and waking it
+/* controller_queries.h - for gactivate: asks where a service answers, and wakes it
  *
  * Both block, so they are done by threads (common/net/worker.h), each on a connection of its own, and
  * at most one of each kind is under way. What fails is said once, and asked again by the caller.

@@ -1,5 +1,8 @@
-/* commit.c - the commits of the controller's state: when a batch is sealed, what its end releases, and
- * what happens when the disk is slow or fails; the second half of a tick (tick.h)
+/* commit.c - commits of the controller's state, the second half of a tick (tick.h)
+ *
+ * Decided here: when dirty rows are sealed into a batch; what is released when the batch is durable;
+ * that nothing more is read from sessions while the disk is slow; that the controller ends when the
+ * disk fails.
  */
 #include "config.h"
 

@@ -62,7 +62,7 @@ static inline void tick_work_drop(const struct tick_work *work, void *arg)
 struct tick_hooks {
 	/* Carry out what the core has decided. */
 	void (*decided)(struct ctld *c, struct clocks now);
-	/* More of what has happened is on disk: gate_committed(). */
+	/* More of what has happened is on disk: commit_gate_committed(). */
 	void (*durable)(struct ctld *c);
 	/* The frames that waited for it have left, or some of them. */
 	void (*sent)(struct ctld *c);

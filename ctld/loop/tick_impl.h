@@ -6,12 +6,10 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include <event2/util.h>
+#include <event2/event.h>
 
 #include "common/job/run.h"
 #include "ctld/loop/tick.h"
-
-struct event;
 
 struct item {
 	STAILQ_ENTRY(item) next;

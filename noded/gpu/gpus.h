@@ -111,7 +111,7 @@ void gpu_type_of(const char *product, char type[GPUS_TYPE]);
 void gpu_type_of_mig(const char *product, uint32_t slices, uint32_t compute_slices, uint64_t mem_mb,
         char type[GPUS_TYPE]);
 
-/* For messages and --json. gpus_message_free() frees what gpus_messages() made. */
+/* For messages and --json. gpus_messages_free() frees what gpus_messages() made. */
 Gpusched__GpuDevice **gpus_messages(const struct gpus *g, size_t *n);
 void gpus_messages_free(Gpusched__GpuDevice **v, size_t n);
 

@@ -1,4 +1,4 @@
-/* suspend_run.c - a run that is suspended: all of it stopped, its time limit with it; see
+/* suspend_run.c - suspends a run: stops all its processes and its time limit; see
  * shepherd_impl.h
  *
  * A run that is to end must be able to react, so it is not kept suspended.

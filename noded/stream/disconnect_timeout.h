@@ -1,8 +1,8 @@
 /* disconnect_timeout.h - how long an interactive run goes on after its client's connection broke
  *
- * From the run's start, and from each loss of its client, the owner's patience counts
- * (Interactive.patience_s): if no client has attached by then the run is ended. A client that
- * detaches on purpose (CHANNEL_DETACH) stops the count: the run then goes on without one.
+ * The timeout (Interactive.patience_s) runs from the start of the run and from each loss of its
+ * client: if no client has attached when it is over, the run is ended. A client that detaches on
+ * purpose (CHANNEL_DETACH) stops it: the run then goes on without one.
  *
  * After the run's end ghold waits DISCONNECT_LINGER_S for a client that takes the rest of the
  * output.

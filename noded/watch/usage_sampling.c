@@ -1,4 +1,4 @@
-/* usage_sampling.c - see usage_sampling.h, usage/usage_sums.h
+/* usage_sampling.c - see usage_sampling.h, usage/usage_per_run.h
  *
  * Runs are sampled in rounds, while any run is running. A round is cut into slices so that no order
  * waits for it:

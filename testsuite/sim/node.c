@@ -1,4 +1,4 @@
-/* agent_loop.c - see agent_loop.h */
+/* node.c - see node.h */
 #include "testsuite/sim/node.h"
 
 #include <assert.h>

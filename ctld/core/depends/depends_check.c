@@ -1,7 +1,7 @@
 /* depends_check.c - see depends_check.h
  *
  * No job is changed here. There are two checks. Does each term name something that a job can wait
- * for: a job in memory, or one whose end is still known (rows/outcomes.h), with the tasks that it
+ * for: a job in memory, or one whose end is still known (rows/ended_outcomes.h), with the tasks that it
  * has? And would the job wait for itself? A submit can make no circle, because no other job can
  * name a job that has no id yet; so circles are searched for only when a job is updated or is to
  * run again. That search follows open terms from job to job, each job once, and stops after

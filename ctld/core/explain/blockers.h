@@ -1,5 +1,4 @@
-/* blockers.h - why a job waits, in full, and what would start it: see core_job_why() in
- * job_why.c */
+/* blockers.h - everything that blocks a waiting job: a part of core_job_why() (job_why.c) */
 #ifndef CTLD_CORE_BLOCKERS_H
 #define CTLD_CORE_BLOCKERS_H
 

@@ -1,4 +1,5 @@
-/* job_control_array.c - control of an array: of which of its records, in pieces; see job_control_impl.h
+/* job_control_array.c - actions on an array: which of its records they concern, done in pieces; see
+ * job_control_impl.h
  *
  * Each record that has some of the tasks is done to or refused for itself. One that is to differ
  * from what it was a part of is split off first.

@@ -4,13 +4,13 @@
  * charges the user's account, and releases the charge when that is gone:
  *
  *	kind      charged by                    when it is used up
- *	sessions  peers.c                       the user's longest idle session ends, for the new one
+ *	sessions  session_admission.c           the user's longest idle session ends, for the new one
  *	streams   streams.c                     no further stream is opened
  *	requests  peers.c                       nothing is read from the user until some are done
  *	waits     calls.c, jobs/bulk.c          a request that would stay open is refused
  *	unread    peers.c                       no answer is made, nothing is read from the user
  *	memory    job_budget.c                  a request for more jobs, or larger ones, is refused
- *	scripts   jobs/submit_read.c, script_cache.c   a request that would store more is refused
+ *	scripts   submit_read.c, script_cache.c a request that would store more is refused
  *	time      fair_queue.c                  never; the user's next turn comes later
  *
  * The accounts belong to the core. The core itself charges only memory, and only memory influences

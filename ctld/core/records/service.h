@@ -76,7 +76,7 @@ struct service_avoid {
 	bool said;      /* there is an event about it */
 };
 
-/* Counted anew at each step (services/service.h). */
+/* Counted anew at each step (services/services.h). */
 struct service_counts {
 	uint32_t alive, pending, loading, ready, unready, draining, lost, backing_off;
 };

@@ -1,4 +1,5 @@
-/* reservations_ahead_changed.c - do other planned starts stand before a class than before?
+/* reservations_ahead_changed.c - has the set of planned starts ahead of a class changed
+ * since it was blocked?
  *
  * A class that was held back by planned starts is tried again if other reservations stand before it
  * than when it was blocked. A hash of their owners tells: a sum, so that no order matters.

@@ -28,7 +28,6 @@
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/fair_queue.h"
 #include "ctld/rpc/jobs/spec_changes.h"
 #include "ctld/rpc/rpc.h"
 

@@ -19,7 +19,6 @@
 #include "common/net/msg.h"
 #include "common/net/msg_truncate.h"
 #include "common/net/msgfield.h"
-#include "common/net/msg_truncate.h"
 #include "ctld/rpc/call/answer_parts.h"
 #include "ctld/wire/answer_frame.h"
 #include "testsuite/unit/lib/wire_arena.h"
