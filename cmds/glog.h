@@ -37,7 +37,7 @@ struct glog {
 
 extern const struct cmd glog_cmd;
 
-/* --- glog.c: which run --------------------------------------------------------------------------- */
+/* --- glog.c: which run ------------------------------------------------------------------------ */
 
 /* What is meant, as people name it: "4812", "4812_7". */
 const char *glog_label(const struct glog *g, char buf[64]);
@@ -47,7 +47,7 @@ int glog_take_listed(const ProtobufCMessage *m, void *arg, struct error *err);
 /* Ask for the job. -1 with `err`: it is not known, or there is nothing to show. */
 int glog_find_run(struct glog *g, struct error *err);
 
-/* --- glog_stream.c ------------------------------------------------------------------------------- */
+/* --- glog_stream.c ---------------------------------------------------------------------------- */
 
 /* One connection's worth. 1: it goes on with another one. */
 int glog_show_run(struct glog *g, struct error *err);

@@ -46,7 +46,7 @@ struct grun {
 
 extern struct cmd grun_cmd;
 
-/* --- grun_signals.c: ^C and other signals -------------------------------------------------------- */
+/* --- grun_signals.c: ^C and other signals ----------------------------------------------------- */
 
 /* Signals come through a descriptor from here on. -1 with `err`. */
 int grun_catch_signals(struct grun *g, struct error *err);
@@ -56,7 +56,7 @@ void grun_end_after_interrupt(struct grun *g);
 /* A line for people, on a terminal that may be lent to the program. */
 void grun_notice(const struct grun *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- grun.c ---------------------------------------------------------------------------------------- */
+/* --- grun.c ----------------------------------------------------------------------------------- */
 
 /* The job's name: of the command where nothing is said. The caller frees it. */
 char *grun_make_name(const struct grun *g);
@@ -64,12 +64,12 @@ char *grun_make_name(const struct grun *g);
 /* The folder that it runs in; the caller frees it. */
 int grun_make_cwd(const struct grun *g, char **cwd, struct error *err);
 
-/* --- grun_tasks.c ---------------------------------------------------------------------------------- */
+/* --- grun_tasks.c ----------------------------------------------------------------------------- */
 
 /* Several processes, as the tasks of one step: all of it. Our exit status; -1 with `err`. */
 int grun_tasks(struct grun *g, struct error *err);
 
-/* --- grun_attached.c ------------------------------------------------------------------------------- */
+/* --- grun_attached.c -------------------------------------------------------------------------- */
 
 /* From a job that has been submitted to our exit status; -1 with `err`. */
 int grun_attached(struct grun *g, struct error *err);

@@ -58,7 +58,7 @@ static const char *first_of(const char *list, const char *kept, struct snapshot_
 	return first;
 }
 
-/* --- taken apart, and together ----------------------------------------------------------------- */
+/* --- taken apart, and together ---------------------------------------------------------------- */
 
 /* The fields of the status. What changes together for many jobs belongs here. */
 #define STATUS_FIELDS(X)                                             \

@@ -15,8 +15,7 @@
 #define TURN_ACCEPT 64   /* connections taken in one turn of the loop */
 #define RETRY_MS    100  /* after running out of descriptors or places */
 
-/* --- refusing
- * -------------------------------------------------------------------------------------- */
+/* --- refusing --------------------------------------------------------------------------------- */
 
 /* Tell the peer the code, and the owner why. The connection lingers. */
 static void refuse(struct session *s, const struct error *why)
@@ -53,8 +52,7 @@ void session_accept_timeout(struct session *s)
 	refuse(s, &err);
 }
 
-/* --- the greeting, in a worker
- * ------------------------------------------------------------------------ */
+/* --- the greeting, in a worker ---------------------------------------------------------------- */
 
 struct verify {
 	struct session *session; /* on the loop, and only if not cancelled */
@@ -365,8 +363,7 @@ static void on_accept(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* --- listening
- * ------------------------------------------------------------------------------------------ */
+/* --- listening -------------------------------------------------------------------------------- */
 
 void session_listener_free(struct listener *l)
 {

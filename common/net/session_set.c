@@ -180,8 +180,7 @@ struct session *session_find(struct sessions *ss, uint64_t number)
 	return s && s->number == number ? s : NULL;
 }
 
-/* --- beginning and end
- * ---------------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 struct session *session_make(struct sessions *ss, bool dialled, enum session_state state)
 {
@@ -302,8 +301,7 @@ void session_set_deadline(struct session *s, unsigned ms)
 		evtimer_del(s->deadline);
 }
 
-/* --- pausing
- * ------------------------------------------------------------------------------------------ */
+/* --- pausing ---------------------------------------------------------------------------------- */
 
 /* Costs nothing for sessions that are silent meanwhile: they are stopped when they say something,
  * and only those are taken up again. */
@@ -316,8 +314,7 @@ void sessions_pause_reading(struct sessions *ss, bool pause)
 		event_active(ss->resume, EV_READ, 0);
 }
 
-/* --- small questions
- * ----------------------------------------------------------------------------------- */
+/* --- small questions -------------------------------------------------------------------------- */
 
 uint64_t session_number(const struct session *s)
 {

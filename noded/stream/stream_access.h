@@ -45,7 +45,7 @@ enum stream_access {
 enum stream_access stream_access(const struct output_readers *readers,
         const Gpusched__OutputRecord *run, const char *name, uid_t uid, struct error *err);
 
-/* --- bounds of STREAM_TAIL --------------------------------------------------------------------- */
+/* --- bounds of STREAM_TAIL -------------------------------------------------------------------- */
 
 #define TAIL_BYTES_MAX (64 * 1024) /* of one file */
 #define TAIL_LIFE_S    10          /* its gtap ends after so long, whatever it waits for */

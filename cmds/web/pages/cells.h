@@ -32,7 +32,7 @@ void put_bar(struct html *h, double part, double all, double mark);
 
 void put_fact(struct html *h, const char *name, const char *value); /* nothing for "" */
 
-/* --- columns of a listing ---------------------------------------------------------------------- */
+/* --- columns of a listing --------------------------------------------------------------------- */
 
 struct column {
 	const char *name;    /* of the kind's */

@@ -97,7 +97,7 @@ static void put_facts(struct page *p, const Gpusched__Job *j)
 	HTML(h, "</dl></section>");
 }
 
-/* --- its head ----------------------------------------------------------------------------------- */
+/* --- its head --------------------------------------------------------------------------------- */
 
 static void put_head(struct page *p, uint64_t id, const char *tasks, bool several, const char *name,
         const char *state)
@@ -147,7 +147,7 @@ static void put_output(struct page *p, uint32_t uid, const char *label, const Gp
 	        label);
 }
 
-/* --- the page ----------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 static void put_past(struct page *p, const struct job_answers *a)
 {

@@ -225,7 +225,7 @@ static void put_types(struct html *h, const struct now *now)
 	HTML(h, "</tbody></table></div></section>");
 }
 
-/* --- jobs --------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static void put_waits(struct page *p, const struct now *now)
 {
@@ -287,7 +287,7 @@ static void put_ends(struct page *p, const struct now *now)
 	HTML(h, "</tbody></table></div></section>");
 }
 
-/* --- the map ------------------------------------------------------------------------------------ */
+/* --- the map ---------------------------------------------------------------------------------- */
 
 /* What the cells show, for those that do not see them: ", mixed: 5 held, 3 free". */
 static void put_node_words(struct html *h, const Gpusched__Node *n)

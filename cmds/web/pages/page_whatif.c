@@ -102,7 +102,7 @@ static int read_file(int folder, const char *name, struct strbuf *out)
 	return n == 0 ? 0 : -1;
 }
 
-/* --- the page ----------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 /* Names are good ones: nothing in them has a meaning in an address. */
 static void put_picture(struct html *h, const char *folder, const char *name)
@@ -181,7 +181,7 @@ void page_whatif(struct page *p)
 		        p->options->whatif_dir);
 }
 
-/* --- its files ------------------------------------------------------------------------------------ */
+/* --- its files -------------------------------------------------------------------------------- */
 
 void page_whatif_file(const struct http_request *r, struct http_answer *a)
 {

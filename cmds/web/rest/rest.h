@@ -48,7 +48,7 @@ struct rest *rest_new(const struct identify *identify);
 void rest_free(struct rest *rest); /* NULL is fine */
 struct http_routes rest_routes(struct rest *rest);
 
-/* --- for the files of REST alone --------------------------------------------------------------- */
+/* --- for the files of REST alone -------------------------------------------------------------- */
 
 /* Begin an answer; what follows are members of its object, each with a comma before it. */
 void rest_begin(const struct http_request *r, struct http_answer *a);
