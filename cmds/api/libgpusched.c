@@ -25,7 +25,7 @@ struct gpusched {
 	uint32_t *verdict_gpus;
 };
 
-/* Errors inside and outside have the same parts, but the outer one is never to change. */
+/* The internal and the public error have the same members, but the public one must never change. */
 static int give_error(const struct error *from, struct gpusched_error *to)
 {
 	if (to) {
@@ -465,8 +465,8 @@ int gpusched_list_jobs(struct gpusched *g, const struct gpusched_filter *filter,
 	        err);
 }
 
-/* Jobs that are waited for: those that have ended are taken out, so that a repeat after a break
- * asks for the others only. */
+/* The jobs that the call waits for. Jobs that have ended are removed, so that a repeat after a
+ * break asks only for the others. */
 struct waiting {
 	uint64_t *ids;
 	size_t n;

@@ -40,7 +40,7 @@
 #define REQUEUE_DELAY_S       10 /* with --requeue-on: a job that fails at once is not run in a loop */
 #define OPTIONS_PATH_MAX      4095 /* PATH_MAX without its NUL */
 
-/* What can be said in one way only. */
+/* Values that several options can set: one source may give only one of these options. */
 enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONE_AGAIN, OPTIONS_ONES };
 
 /* What a number of GPUs is of. In one source they may stand together and must agree
@@ -68,7 +68,7 @@ struct submit_options {
 	uint32_t ntasks, ntasks_per_node, ntasks_per_gpu;
 	bool steps; /* tasks_settle(): it has steps */
 	uint32_t nodes_min, nodes_max;     /* 0: not given */
-	bool nodes_ours;                   /* --nodes was said to us, and not to sbatch */
+	bool nodes_ours;                   /* --nodes is an option of ours, not of sbatch */
 	bool as_sbatch; /* sbatch was called: its script runs once, whatever says so */
 	bool of_sbatch;                    /* what is set now comes from #SBATCH lines, SBATCH_* */
 	uint32_t time_limit_s;             /* 0: not given; UINT32_MAX: none */

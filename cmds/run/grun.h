@@ -11,7 +11,7 @@
 #include "cmds/run/runlink.h"
 
 #define GRUN_PATIENCE_S 30
-#define GRUN_RETRY_MS   (15 * 60 * 1000) /* a controller that is away is sat out so long */
+#define GRUN_RETRY_MS   (15 * 60 * 1000) /* grun waits so long for an absent controller */
 
 #define GRUN_GIVEN_MAX 128
 
@@ -37,9 +37,9 @@ struct grun {
 	int signals;      /* signalfd(2) */
 	int64_t began_ms; /* waiting for the start */
 	bool told_waits, told_lost, asked_why;
-	int64_t int_ms;    /* the last ^C that only asked */
+	int64_t int_ms;    /* the last ^C that did not cancel */
 	int64_t cancel_ms; /* when it is to be cancelled, 0: not */
-	int ints;          /* ^C that meant it */
+	int ints;          /* the ^C that count for a cancel */
 	int ended_by;      /* a signal that ended us rather than the job; 0: none */
 	bool too_late;     /* --immediate */
 };

@@ -136,7 +136,8 @@ void srun_cancel(uint64_t job);
 
 /* --- srun_outside_job.c: a step in a job that is made for it, which ends with it -------------- */
 
-/* Returns as srun_step(); -1 with `err`. *stopped: the signal that ended the waiting, or 0. */
+/* Returns what srun_step() returns; -1 with `err`. *stopped: the signal that ended the wait, or
+ * 0. */
 int srun_alone(struct srun_part *parts, size_t n, struct submit_options *job, uint32_t patience_s,
         int *stopped, struct error *err);
 

@@ -21,8 +21,8 @@
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
-#define TELL_MS 150   /* a job that starts at once is not said to wait */
-#define QUIT_MS 10000 /* for the allocation to hear that it is to end */
+#define TELL_MS 150   /* no message for a job that starts at once */
+#define QUIT_MS 10000 /* time for the allocation to learn that it must end */
 
 extern char **environ;
 

@@ -49,7 +49,7 @@ static void tell_taken(struct srun_run *r)
 	steplink_put(r->link, STEP_TAKEN, r->id, b, sizeof(b));
 }
 
-/* Nobody reads our output any more: the tasks learn it as they would in a pipeline. */
+/* No process reads our output any more: the tasks learn it as they would in a pipeline. */
 static void tell_broken(struct srun_run *r)
 {
 	if (!r->out.broken || r->told_sigpipe)

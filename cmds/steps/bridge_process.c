@@ -92,7 +92,7 @@ static void lose_stream(struct link *l)
 }
 
 /* The steps that run are told again, later than what is new: a controller that ends idle sessions
- * of users who have too many should not get each of them back at once. */
+ * of users with too many should not get each of them back at once. */
 static void tell_again(struct process *p)
 {
 	bool any = false;

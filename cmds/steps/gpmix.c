@@ -160,7 +160,7 @@ static void on_found(pmix_status_t status, char *data, size_t len, void *arg)
 	free(id);
 }
 
-/* Of a task of this node: libpmix answers once the task has put it. */
+/* For data of a task of this node: libpmix answers once the task has put them. */
 static void take_fetch(const Gpusched__StepPmix *p)
 {
 	uint64_t *id = xcalloc(1, sizeof(*id));

@@ -180,7 +180,7 @@ static uint64_t random_number(void *arg)
 	return n;
 }
 
-/* What the worker says: to the manager here, or the one at the other end. */
+/* Passes the worker's messages to the manager, in this process or at the other end of the link. */
 static void from_worker(void *arg, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct gstepd *g = arg;
@@ -354,7 +354,7 @@ static void make_manager(struct gstepd *g)
 }
 
 /* One gstepd a run: of two that srun has started at once, the second one ends, and its srun finds
- * the first. What a killed one left of its socket goes. */
+ * the first. The socket of a killed gstepd is removed. */
 static int be_the_one(struct gstepd *g, const char *dir, const char *socket_path, struct error *err)
 {
 	char *path = xasprintf("%s/step.lock", dir);

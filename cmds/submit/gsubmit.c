@@ -29,7 +29,7 @@
 extern char **environ;
 
 #define WAIT_RETRY_MS      (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
-#define OUTPUT_SLURM       "slurm-%j.out"   /* where what was written for Slurm looks for it */
+#define OUTPUT_SLURM       "slurm-%j.out"   /* where programs written for Slurm expect it */
 #define OUTPUT_SLURM_ARRAY "slurm-%A_%a.out"
 
 /* --- the command line --------------------------------------------------------------------------
@@ -380,7 +380,7 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 /* --- --wait -------------------------------------------------------------------------------------
  */
 
-/* What the job's end makes of our exit status. */
+/* The exit status that stands for the job's end. */
 static int on_end(const struct gpusched_job *job, void *arg)
 {
 	int *status = arg;

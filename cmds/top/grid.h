@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <wchar.h>
 
-/* What the terminal makes colours of. No look is the only sign of anything: each has its letter. */
+/* Looks, which the terminal shows as colours. A look only repeats what a letter says. */
 enum look {
 	LOOK_PLAIN,
 	LOOK_GOOD,

@@ -78,7 +78,8 @@ static void say_job(const struct state *s, const struct top_job *job, char *text
 	}
 }
 
-/* One's own: an operator that means another user's has gcancel and gctl, which say so. */
+/* The job under the cursor if it is the user's own. Operators change jobs of others with gcancel
+ * and gctl, which name the owner. */
 static const struct top_job *own_job(struct state *s)
 {
 	const struct top_job *job = job_here(s);
