@@ -54,7 +54,7 @@ struct sbatch_row {
 };
 
 const struct sbatch_row *sbatch_rows(size_t *n);
-enum sbatch_kind sbatch_kind(const struct sbatch_row *row); /* a row of options.h counts first */
+enum sbatch_kind sbatch_kind(const struct sbatch_row *row); /* SBATCH_SAME if options.h has it */
 
 /* The option of options.h that it equals, if a script may have that option; or NULL. */
 const struct option_row *sbatch_ours(const struct sbatch_row *row);

@@ -90,7 +90,7 @@ struct http_call {
 	char path[HTTP_PATH_MAX], name[HTTP_PATH_MAX], trouble[512];
 	struct http_query query;
 	struct strbuf body;
-	struct viewer *viewer; /* NULL: nobody */
+	struct viewer *viewer; /* NULL: no user */
 	struct http_request r;
 	struct http_answer a;
 	const struct http_route *route;
@@ -110,7 +110,7 @@ void http_drop_answer(struct connection *conn);
 /* libmicrohttpd has work that no descriptor tells of. */
 void http_kick(struct listener *l);
 
-/* Of a call: which user it is, in a worker. */
+/* Finds the user of a call, in a worker. */
 void http_call_identify(struct http_call *call);
 
 /* http_request.c: libmicrohttpd's callbacks */

@@ -1,4 +1,4 @@
-/* snapshot.h - what is known of the cluster, at one moment
+/* snapshot.h - the state of the cluster at one moment, as gweb knows it
  *
  * A snapshot never changes once it was published, and lives as long as it has a reference: a page is
  * about one moment, however long it takes, and no handler waits for the controller. The watcher
@@ -40,7 +40,7 @@ struct snapshot_part {
 	struct snapshot_texts *of;
 };
 
-/* What was submitted. Texts live as long as the watcher; "" where there is none. */
+/* The request of a job, as submitted. Texts live as long as the watcher; "" where there is none. */
 struct snapshot_request {
 	struct snapshot_part part; /* first */
 	const char *user, *account, *partition, *qos;
@@ -141,7 +141,8 @@ void snapshots_free(struct snapshots *s); /* NULL is fine */
 struct snapshot *snapshot_get(struct snapshots *s);
 void snapshot_put(struct snapshot *snap); /* NULL is fine */
 
-/* Why the controller does not answer at present, into `buf`; "" it does. False: it does not. */
+/* Write to `buf` why the controller does not answer at present, "" if it does. False: it does
+ * not. */
 bool snapshots_health(struct snapshots *s, char *buf, size_t size);
 
 /* Its age now, in microseconds. */

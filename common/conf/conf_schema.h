@@ -87,7 +87,7 @@ struct conf_section {
 extern const struct conf_section conf_sections[];
 extern const size_t conf_n_sections;
 
-/* What the sections fill in. `entries` are the nodes as they are written; conf_check.c makes
+/* The structs that the sections fill. `entries` are the nodes as written; conf_check.c makes
  * conf.nodes of them. */
 struct conf_raw {
 	struct conf conf;
@@ -129,7 +129,7 @@ void conf_reader_problems(struct conf_reader *reader, struct conf_problems *out)
 int conf_reader_value(struct conf_reader *reader, const struct conf_key *key,
         const config_setting_t *setting, const char *path, void *base);
 
-/* All that joins several keys: see conf_check.h. */
+/* The checks that concern several keys: see conf_check.h. */
 void conf_check(struct conf_reader *reader);
 
 /* --- sections and keys ----------------------------------------------------------------------- */
@@ -184,10 +184,11 @@ void conf_groups_write(
 int conf_value_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err);
 
-/* What a key has that is not given, and no default of node_defaults' kind. */
+/* The value of a key that is not given, and has no default like those of node_defaults. */
 void conf_value_default(const struct conf_key *key, const struct conf *conf, void *base);
 
-/* Is it optional and not given? Of a group: is nothing in it to be said? Of groups: are there none? */
+/* Is the key optional and not given? For a group: is no key of it given? For groups: are there
+ * none? */
 bool conf_value_none(const struct conf_key *key, const void *base);
 
 /* For people: without quotes, "none", `""` for an empty text. Not of a group. */

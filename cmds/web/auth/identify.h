@@ -1,4 +1,4 @@
-/* identify.h - which user sends a request, and the pages of logging in and out
+/* identify.h - finds the user of a request, and has the pages for login and logout
  *
  * The proofs, in the order in which they count:
  *

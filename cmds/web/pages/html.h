@@ -1,8 +1,8 @@
 /* html.h - HTML as text that grows, in which no foreign text can stand unescaped
  *
- * What makes markup is only ever a literal of the source: HTML() does not compile with anything else
- * as its format, and each %s of it is escaped, in text and between the quotes of an attribute alike.
- * The buffer is hidden, so that nothing gets around it. Attributes are always quoted.
+ * Markup only comes from literals of the source: HTML() does not compile with another format, and
+ * it escapes each %s, in text and between the quotes of an attribute alike. The buffer is hidden,
+ * so that no code can bypass this. Attributes are always quoted.
  *
  *	HTML(h, "<td title=\"%s\">%" PRIu64 "</td>", job->name, job->id);
  *
@@ -29,7 +29,7 @@ void html_end(struct html *h, struct strbuf *body);
 
 size_t html_length(const struct html *h);
 
-/* All of another one. */
+/* Append all of another one. */
 void html_add(struct html *h, const struct html *other);
 
 #define HTML(h, ...) html_format(h, "" __VA_ARGS__)

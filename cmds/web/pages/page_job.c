@@ -210,8 +210,8 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 	gpusched__job__free_unpacked(j, NULL);
 }
 
-/* One that the snapshot does not have any more. The controller keeps private jobs from users, and
- * asked by gweb it says all: so only what may be seen by anyone is shown. */
+/* Shows a job that is no longer in the snapshot. The controller hides private jobs from users, but
+ * answers gweb in full: so only a job that every user may see is shown. */
 static void show_past(struct page *p, const struct job_name *name)
 {
 	struct job_answers a = { .why = NULL };

@@ -92,7 +92,7 @@ static void best_add(struct best *b, const struct snapshot_job *job, int64_t key
 	b->key[i] = key;
 }
 
-/* Does it wait because of its owner, or for nothing at all? */
+/* Does the job wait for its owner, or for nothing at all? */
 static bool waits_by_choice(const struct snapshot_job *j)
 {
 	static const enum reason reasons[] = { REASON_BEGIN_TIME, REASON_DEPENDENCY,
@@ -289,7 +289,7 @@ static void put_ends(struct page *p, const struct now *now)
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-/* What the cells show, for those that do not see them: ", mixed: 5 held, 3 free". */
+/* The content of the cells in words, for screen readers: ", mixed: 5 held, 3 free". */
 static void put_node_words(struct html *h, const Gpusched__Node *n)
 {
 	unsigned marks[GPU_MARKS] = { 0 };
