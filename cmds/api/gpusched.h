@@ -176,8 +176,8 @@ struct gpusched_spec {
 	 * had no client for patience_s (0: 30; GPUSCHED_UNLIMITED: it goes on). */
 	uint32_t interactive, rows, cols, patience_s;
 	bool no_summary; /* of a job with GPUs: nothing of what it used behind its output */
-	/* The job has steps (srun): 1: its script runs once, on the first of its nodes; 2: it has no
-	 * script, as salloc(1) makes it, and ends when it had no client for patience_s. */
+	/* The job has steps (srun): 1: its script runs once, on the first of its nodes; 2: it has
+	 * no script, as salloc(1) makes it, and ends when it had no client for patience_s. */
 	uint32_t steps;
 	bool show_output; /* gweb may show its owner the end of what it writes */
 };

@@ -1,8 +1,8 @@
 /* cmd.h - what all commands do alike: options, --help, errors, exit status
  *
  * An error is one line on stderr, "COMMAND: error: TEXT", and perhaps a line "hint: ...". The exit
- * status comes from its code (common/base/error.h). Warnings go to stderr as errors do. Advice goes to
- * stderr too, but only to a terminal.
+ * status comes from its code (common/base/error.h). Warnings go to stderr as errors do. Advice goes
+ * to stderr too, but only to a terminal.
  */
 #ifndef CMDS_CMD_H
 #define CMDS_CMD_H

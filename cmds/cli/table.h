@@ -13,8 +13,8 @@
  * What is cut ends in "+"; a TABLE_WHOLE cell is never cut. Without a limit (width 0) nothing is.
  * There are no blanks at the end of lines.
  *
- * Cells are foreign text: whatever is not plain (common/base/text.h), or not printable in the present
- * locale, is shown as \xNN.
+ * Cells are foreign text: whatever is not plain (common/base/text.h), or not printable in the
+ * present locale, is shown as \xNN.
  */
 #ifndef CMDS_TABLE_H
 #define CMDS_TABLE_H

@@ -1,7 +1,7 @@
 /* haproxy.h - the servers of a backend of HAProxy, and the commands that make them our endpoints
  *
- * haproxy.cfg has a fixed number of servers in the backend, PREFIX1 to PREFIXn (server-template). An
- * endpoint has the server with its address as long as it lives; a new one gets a server in
+ * haproxy.cfg has a fixed number of servers in the backend, PREFIX1 to PREFIXn (server-template).
+ * An endpoint has the server with its address as long as it lives; a new one gets a server in
  * maintenance. What has no endpoint any more goes to maintenance, and what drains to drain: HAProxy
  * finishes there what is in flight. HAProxy itself is asked each time how its servers are, so it
  * may restart, and gfeed may, at any moment.

@@ -91,7 +91,8 @@ struct submit_options {
 	        quiet;
 	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
-	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner (het.h). */
+	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner
+	 * (het.h). */
 	struct submit_options *component;
 	struct service_options service;
 	bool components_differ; /* tasks_settle(): in what they ask of a node */

@@ -6,8 +6,8 @@
  * knows goes there, whatever the row says: so a new option of ours needs no change here. The manual
  * lists the rows (a test compares).
  *
- * Long options may be abbreviated as far as they stay clear. A word that is no option is an error, as
- * for sbatch. `hetjob` (or `packjob`) alone on a line begins the next component of a job
+ * Long options may be abbreviated as far as they stay clear. A word that is no option is an error,
+ * as for sbatch. `hetjob` (or `packjob`) alone on a line begins the next component of a job
  * (cmds/options/het.h).
  *
  * Pure; foreign bytes.

@@ -97,8 +97,8 @@ int front_finish(const char *name, int status);
 /* --clusters: 1 `value` is this cluster, or all; 0 with a message: it is another. */
 int front_clusters(const char *name, const char *value, const char *cluster);
 
-/* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters or
- * NULL. NULL with a message: there is none, or another cluster is meant. */
+/* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters
+ * or NULL. NULL with a message: there is none, or another cluster is meant. */
 struct client *front_client(const char *name, const char *call, const char *clusters);
 /* The name of that client's cluster, which lives as long as it does; before one is made "". */
 const char *front_cluster(void);

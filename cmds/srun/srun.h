@@ -116,7 +116,8 @@ struct srun_allocation {
 	int stopped; /* the signal that ended the waiting; 0: none */
 };
 
-/* What the command line and the variables say of the job that is to be made; for options_clear(). */
+/* What the command line and the variables say of the job that is to be made; for
+ * options_clear(). */
 int srun_job_options(
         const struct srun_options *o, struct submit_options *job, struct error *err);
 

@@ -27,8 +27,8 @@
 #define CLOSE_MS     5000  /* for the last words of a program */
 #define START_MS     30000 /* for a run to start its gstepd */
 #define LAST_MS      10000 /* for reports after the program's end */
-/* Until the steps that run are told again after the end of a session; doubled each time, unless that
- * session has lasted as long as the longest pause. */
+/* Until the steps that run are told again after the end of a session; doubled each time, unless
+ * that session has lasted as long as the longest pause. */
 #define AGAIN_MIN_MS 2000
 #define AGAIN_MAX_MS 600000
 #define FD_MAX       8

@@ -401,8 +401,8 @@ static void start(struct manager *m, struct mstep *s)
 	mrun_check_end(m, s);
 }
 
-/* Was the same looked for in vain since a place was freed last? Bytes between the fields may differ:
- * then it is looked for once more. */
+/* Was the same looked for in vain since a place was freed last? Bytes between the fields may
+ * differ: then it is looked for once more. */
 static bool is_known_busy(const struct manager *m, const struct mstep *s)
 {
 	return m->knows_busy && s->n_parts == 1 && !s->parts[0].allowed && !s->parts[0].must &&

@@ -54,8 +54,8 @@ static void shut(struct connection *conn)
 /* --- answers that are not taken --------------------------------------------------------------- */
 
 /* What the server keeps for its client. Of what is shut the memory is as good as free. No answer
- * counts as more than most of the room, so that one which is larger (the nodes of a very large cluster) has
- * it while others need little. */
+ * counts as more than most of the room, so that one which is larger (the nodes of a very large
+ * cluster) has it while others need little. */
 static size_t cost_of(const struct connection *conn)
 {
 	size_t cost = conn->answer_bytes + (conn->shared ? http_body_cost(conn->shared) : 0);

@@ -1,7 +1,7 @@
 /* http.h - the HTTP server: listeners, one table of routes, and what a client may cost
  *
- * A part of gweb (metrics, REST, pages, login) has a table of routes, and gweb.c gives all tables to
- * http_new(). A handler gets a request that was checked and fills an answer; it knows nothing of
+ * A part of gweb (metrics, REST, pages, login) has a table of routes, and gweb.c gives all tables
+ * to http_new(). A handler gets a request that was checked and fills an answer; it knows nothing of
  * sockets. The server runs on one event loop, which is the only thread that touches a connection.
  *
  *	HTTP_FAST    the handler runs on the loop. It looks at the snapshot and at nothing that could
@@ -94,8 +94,9 @@ const char *http_cookie(const struct http_request *r, const char *name);
 
 /* --- an answer -------------------------------------------------------------------------------- */
 
-/* A body that many answers share: made once, counted. The text is not changed any more. While a table
- * of its part has it, it costs a client nothing; then its clients are charged for it, each a part. */
+/* A body that many answers share: made once, counted. The text is not changed any more. While a
+ * table of its part has it, it costs a client nothing; then its clients are charged for it, each a
+ * part. */
 struct http_body;
 struct http_body *http_body_new(struct strbuf *text, bool compress); /* takes the text over */
 struct http_body *http_body_ref(struct http_body *b);

@@ -431,8 +431,8 @@ static void sort_keys(struct snapshot_delta *delta)
 	delta->n_jobs = n;
 }
 
-/* Does a long delta name a replaced record? Not if the job still waits with the same request: then at
- * most its place or its reason to wait has changed. */
+/* Does a long delta name a replaced record? Not if the job still waits with the same request: then
+ * at most its place or its reason to wait has changed. */
 static bool left_waiting(const struct snapshot *snap, const struct snapshot_job *before)
 {
 	size_t n;

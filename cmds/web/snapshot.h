@@ -1,14 +1,14 @@
 /* snapshot.h - the state of the cluster at one moment, as gweb knows it
  *
- * A snapshot never changes once it was published, and lives as long as it has a reference: a page is
- * about one moment, however long it takes, and no handler waits for the controller. The watcher
+ * A snapshot never changes once it was published, and lives as long as it has a reference: a page
+ * is about one moment, however long it takes, and no handler waits for the controller. The watcher
  * (watcher.h) makes a new one when something has changed, once a second at most.
  *
  * Snapshots share what has not changed, by reference counts: 100,000 jobs of which one has changed
- * cost a list of pointers and one job. A job is kept packed, beside the few fields that tables, filters
- * and figures look at (struct snapshot_job); what many jobs have alike is kept once for all of them.
- * Nodes, partitions, accounts, services and statistics are few, and are kept
- * unpacked, each kind as one list.
+ * cost a list of pointers and one job. A job is kept packed, beside the few fields that tables,
+ * filters and figures look at (struct snapshot_job); what many jobs have alike is kept once for all
+ * of them. Nodes, partitions, accounts, services and statistics are few, and are kept unpacked,
+ * each kind as one list.
  *
  * Everything here may be called from any thread.
  */
@@ -76,8 +76,8 @@ struct snapshot_job {
 	char name[];
 };
 
-/* The whole job as it is in `snap` (NULL: no matter when), unpacked; gpusched__job__free_unpacked(m,
- * NULL). NULL: there is no memory. */
+/* The whole job as it is in `snap` (NULL: no matter when), unpacked;
+ * gpusched__job__free_unpacked(m, NULL). NULL: there is no memory. */
 Gpusched__Job *snapshot_job_unpack(const struct snapshot *snap, const struct snapshot_job *job);
 
 /* Names records of a job: of one job or task exactly one; raw_id == id of an array is all of its

@@ -1,7 +1,7 @@
 /* snapshot_job.c - one job of a snapshot
  *
- * Its message is taken apart into the request, the status and what is its own, and unpacked it is put
- * together again: messages packed one behind the other are one message.
+ * Its message is taken apart into the request, the status and what is its own, and unpacked it is
+ * put together again: messages packed one behind the other are one message.
  */
 #include <stdlib.h>
 #include <string.h>

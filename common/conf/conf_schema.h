@@ -7,9 +7,9 @@
  * keys, is in the files of conf_check.h.
  *
  * To add a key: a field in conf.h, a row in conf_keys.c, its paragraph in man/gpusched.conf.5 (a
- * test compares), bad values in testsuite/unit/common/test_conf_bad.c. To add a section: the same, and a
- * row in conf_sections; a list also needs its array and count in struct conf. To add a type: a row
- * in conf_value.c, and one in conf.c that says how it looks in the file.
+ * test compares), bad values in testsuite/unit/common/test_conf_bad.c. To add a section: the same,
+ * and a row in conf_sections; a list also needs its array and count in struct conf. To add a type:
+ * a row in conf_value.c, and one in conf.c that says how it looks in the file.
  */
 #ifndef COMMON_CONF_SCHEMA_H
 #define COMMON_CONF_SCHEMA_H
@@ -155,7 +155,8 @@ void conf_groups_make(const struct conf_key *key, void *base, size_t n);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* How one type of value is handled; rows in conf_value.c, conf_gpu_counts.c and conf_nested_keys.c. */
+/* How one type of value is handled; rows in conf_value.c, conf_gpu_counts.c and
+ * conf_nested_keys.c. */
 struct conf_value_type {
 	const char *name;
 	bool quoted; /* does the file have it in quotes? */

@@ -30,7 +30,8 @@ enum channel_kind {
 	/* from the client */
 	CHANNEL_LOG = 1,    /* struct channel_log: show what the run has written. The first */
 	CHANNEL_FINISH = 2, /* the run has ended: what is there now is all */
-	/* from the client of an interactive run (noded/stream/ghold.h), the first of them instead of LOG */
+	/* from the client of an interactive run (noded/stream/ghold.h), the first of them instead
+	 * of LOG */
 	CHANNEL_ATTACH = 3, /* struct channel_attach: give me its input and output */
 	CHANNEL_IN = 4, /* bytes of its standard input; CHANNEL_IN_MAX without an answer at most */
 	CHANNEL_IN_END = 5,  /* and their end */

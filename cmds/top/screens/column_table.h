@@ -1,8 +1,8 @@
 /* column_table.h - a table on a screen: the columns of views, laid out as the commands do it
  *
  * Columns are as wide as the widest cell that was on the screen since the list began or the
- * terminal changed: they may grow, and do not jump to and fro while the list scrolls. Only rows that
- * are shown are made.
+ * terminal changed: they may grow, and do not jump to and fro while the list scrolls. Only rows
+ * that are shown are made.
  */
 #ifndef CMDS_TOP_SCREENS_COLUMN_TABLE_H
 #define CMDS_TOP_SCREENS_COLUMN_TABLE_H

@@ -45,7 +45,8 @@ void auth_free(struct auth *a); /* NULL is fine */
 /* A link for that user. */
 void auth_link(struct auth *a, uid_t uid, int64_t now, char link[AUTH_SECRET]);
 
-/* Open a session with a link, which is used up. ERR_AUTH: not one of ours, used before, or too old. */
+/* Open a session with a link, which is used up. ERR_AUTH: not one of ours, used before, or too
+ * old. */
 int auth_redeem(struct auth *a, const char *link, int64_t now, char session[AUTH_SECRET],
         struct error *err);
 
@@ -64,7 +65,8 @@ void auth_token(const struct auth *a, uid_t uid, int64_t end, char token[AUTH_TO
 int auth_token_uid(
         const struct auth *a, const char *token, int64_t wall, uid_t *uid, struct error *err);
 
-/* What the credential of a request holds; the caller frees it. `target` is path and query as sent. */
+/* What the credential of a request holds; the caller frees it. `target` is path and query as
+ * sent. */
 char *auth_signed_text(const char *method, const char *target, const char *host, const void *body,
         size_t body_len);
 

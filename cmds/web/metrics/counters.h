@@ -1,8 +1,8 @@
 /* counters.h - what was counted since gweb began: counters of metrics
  *
- * The watcher counts what it sees happen: each start with its wait, each end, each requeue; and with
- * each snapshot what GPUs did since the one before. Events while gweb did not run are not counted;
- * Prometheus takes a counter that begins again at 0 for a restart.
+ * The watcher counts what it sees happen: each start with its wait, each end, each requeue; and
+ * with each snapshot what GPUs did since the one before. Events while gweb did not run are not
+ * counted; Prometheus takes a counter that begins again at 0 for a restart.
  *
  * A snapshot has the counters as they were then: a copy, which never changes.
  */

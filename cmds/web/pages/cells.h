@@ -43,8 +43,9 @@ struct column {
 	const char *class; /* of td, a constant; NULL: "n" for numbers, "name" for "NAME" */
 };
 
-/* Opens a table: <table> to </thead>. `sort` is what it is sorted by now, "-name" downwards; `query`
- * what else stands in a link that sorts ("user=ana&"), escaped for URLs already; both may be NULL. */
+/* Opens a table: <table> to </thead>. `sort` is what it is sorted by now, "-name" downwards;
+ * `query` what else stands in a link that sorts ("user=ana&"), escaped for URLs already; both may
+ * be NULL. */
 void put_table(struct html *h, const char *caption, const struct view_kind *kind,
         const struct column *columns, size_t n, const char *sort, const char *query);
 void put_row(struct html *h, const struct view_kind *kind, const struct column *columns, size_t n,

@@ -9,8 +9,8 @@
  * Conversions are %s, %u and %d with h, l, ll or z and a width ("%02u"), %.2f, %%; others end the
  * program (a test renders every page). A %s of NULL is "".
  *
- * Characters that are not plain text (common/base/text.h: control characters, changes of the reading
- * direction, invalid UTF-8) are shown as \xNN, as everywhere else.
+ * Characters that are not plain text (common/base/text.h: control characters, changes of the
+ * reading direction, invalid UTF-8) are shown as \xNN, as everywhere else.
  */
 #ifndef CMDS_WEB_HTML_H
 #define CMDS_WEB_HTML_H
@@ -41,8 +41,8 @@ void html_text(struct html *h, const char *s);
 /* The same of several lines, for <pre>: ends of lines and tabs stay as they are. */
 void html_lines(struct html *h, const char *s);
 
-/* The same of any bytes that a program has written, NUL among them. Colours of a terminal are left out;
- * a carriage return, after which a terminal writes over the line, ends it. */
+/* The same of any bytes that a program has written, NUL among them. Colours of a terminal are left
+ * out; a carriage return, after which a terminal writes over the line, ends it. */
 void html_bytes(struct html *h, const char *s, size_t n);
 
 /* A part of a path or of a query, between the quotes of an attribute: all but letters, digits and

@@ -1,7 +1,7 @@
 /* page.h - one page being made: its frame, what it may show, and its errors
  *
- * A page's function writes what stands in <main>; the frame (head, navigation, foot) comes around it.
- * With the header X-Part: main the script of the pages (static/gweb.js) asks for <main> alone.
+ * A page's function writes what stands in <main>; the frame (head, navigation, foot) comes around
+ * it. With the header X-Part: main the script of the pages (static/gweb.js) asks for <main> alone.
  */
 #ifndef CMDS_WEB_PAGE_H
 #define CMDS_WEB_PAGE_H

@@ -1,7 +1,7 @@
 /* page_job.c - one job: what it is, why it waits, what its attempts were and used
  *
- * What it is now the snapshot says. Why it waits and what it used are asked of the controller for each
- * page, so the page asks for itself again less often than others do.
+ * What it is now the snapshot says. Why it waits and what it used are asked of the controller for
+ * each page, so the page asks for itself again less often than others do.
  */
 #include <stdio.h>
 #include <string.h>

@@ -18,8 +18,8 @@ static void put_text(struct html *h, const char *s)
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
 
-/* "4812 20G,25%": with its part where it is not all of the GPU. Jobs that the viewer may not see are
- * counted only. */
+/* "4812 20G,25%": with its part where it is not all of the GPU. Jobs that the viewer may not see
+ * are counted only. */
 static void put_gpu_jobs(struct page *p, const Gpusched__NodeGpu *g)
 {
 	struct html *h = p->h;

@@ -105,7 +105,8 @@ static bool waits_by_choice(const struct snapshot_job *j)
 	return false;
 }
 
-/* Texts that many jobs have alike are one text (snapshot_make.h): a reason is looked at once in a row. */
+/* Texts that many jobs have alike are one text (snapshot_make.h): a reason is looked at once in a
+ * row. */
 static bool is_by_choice(struct now *now, const struct snapshot_job *j)
 {
 	if (j->status->reason != now->reason) {

@@ -3,8 +3,8 @@
  * The folder is an option of gweb. It is read for each page (by a worker, since it may be on a slow
  * disk); below it are comparisons, one in the folder itself or one in each folder of it. Shown are
  * regular files NAME.svg and NAME.json of it that are no links, whose names are letters, digits and
- * "-_.". Pictures are shown by <img>, in which no script of theirs runs, and sent with a policy that
- * lets them do nothing.
+ * "-_.". Pictures are shown by <img>, in which no script of theirs runs, and sent with a policy
+ * that lets them do nothing.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -549,7 +549,8 @@ static void leave(struct stream *s)
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-/* The next delta behind a serial; NULL: there is none. *lost: there was one that is not known now. */
+/* The next delta behind a serial; NULL: there is none. *lost: there was one that is not known
+ * now. */
 static const struct snapshot_delta *next_delta(
         const struct snapshot *snap, uint64_t serial, bool *lost)
 {
@@ -656,7 +657,8 @@ static void free_stream(struct http_stream *http)
 	free(s);
 }
 
-/* The cursor with which it comes: Last-Event-ID of a client that comes back counts before the query. */
+/* The cursor with which it comes: Last-Event-ID of a client that comes back counts before the
+ * query. */
 static bool read_cursor(const struct http_request *r, const struct rest_query *q, uint64_t *cursor)
 {
 	const char *last = http_header(r, "Last-Event-ID");

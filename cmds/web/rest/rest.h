@@ -62,7 +62,8 @@ void rest_error(const struct http_request *r, struct http_answer *a, const struc
 void rest_error_status(
         const struct http_request *r, struct http_answer *a, int status, const struct error *err);
 
-/* For http_config.failed: errors of paths of /v1/ as JSON, also those that the server itself made. */
+/* For http_config.failed: errors of paths of /v1/ as JSON, also those that the server itself
+ * made. */
 void rest_failed(const struct http_request *r, struct http_answer *a);
 
 /* Write JSON behind what is there. */
