@@ -1,4 +1,4 @@
-/* endpoints.h - where the replicas of services answer, as the controller says it
+/* endpoints.h - the addresses of the replicas of services, from the controller
  *
  * This is what gfeed writes for other programs and what gactivate connects to. Names, addresses and
  * ports are checked here, once: they go into the configuration of other programs, so nothing that

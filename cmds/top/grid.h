@@ -63,7 +63,7 @@ unsigned grid_textf(struct grid *g, unsigned row, unsigned col, unsigned width, 
 void grid_right(struct grid *g, unsigned row, unsigned col, unsigned width, enum look look,
         const char *text);
 
-/* Give what is there another look, or the cursor's. */
+/* Give the cells there another look, or mark them as the cursor. */
 void grid_look(struct grid *g, unsigned row, unsigned col, unsigned width, enum look look);
 void grid_mark(struct grid *g, unsigned row, unsigned col, unsigned width);
 

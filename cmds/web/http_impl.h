@@ -23,7 +23,7 @@
 
 #define BUCKETS 16384 /* of addresses */
 
-/* What a connection is at. `since` is when that began, by the monotonic clock. */
+/* The phase of a connection. `since` is when the phase began, by the monotonic clock. */
 enum phase {
 	PHASE_REQUEST, /* its next request is not complete */
 	PHASE_WORK,    /* a thread asks the controller */
@@ -41,7 +41,7 @@ struct connection {
 	enum phase phase;
 	int64_t since_ms;
 	int64_t limit_ms; /* of PHASE_ANSWER */
-	/* What its client has not taken. */
+	/* The bytes that its client has not taken. */
 	size_t answer_bytes;      /* of its answer alone */
 	struct http_body *shared; /* or with others; borrowed from its call; NULL */
 };

@@ -1,4 +1,4 @@
-/* launcher_options.h - the agent's own options, as the launcher keeps to them
+/* launcher_options.h - the agent's own options, which the launcher obeys
  *
  * The site's own minimum for this node: confine/effective_limits.h says what the controller may
  * add.

@@ -43,7 +43,7 @@ struct list_source {
 /* Columns by names with commas between, each of the first of the kinds that has it. `columns` is a
  * constant: as long as it is the same one, what there is of the view stays. */
 void list_view_use(struct list_view *v, const struct list_kind *kinds, const char *columns);
-/* How wide things were is forgotten. */
+/* Forget the column widths so far. */
 void list_view_reset(struct list_view *v);
 
 /* A heading and as many rows as there is room for. */

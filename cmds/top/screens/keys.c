@@ -25,7 +25,7 @@ static const struct top_job *job_here(struct state *s)
 	return job;
 }
 
-/* The job and, of an array, which of its tasks. -1: more than one request may name. */
+/* The job and, of an array, its selected tasks. -1: they are more than one request may name. */
 static int name_job(struct state *s, const struct top_job *job, struct command *c)
 {
 	Gpusched__Job *m = top_job_unpack(job, s->now_us);

@@ -116,7 +116,7 @@ void state_clear(struct state *s);
 /* Apply an update, and show its result of an action that the user asked for. */
 void state_apply(struct state *s, struct update *u);
 
-/* When what is shown was so: now, or when it was paused. */
+/* The time of the data on the screen: now, or when it was paused. */
 int64_t state_shown_us(const struct state *s);
 
 void state_send(struct state *s, const struct command *command);

@@ -1,7 +1,7 @@
 /* cells.h - pieces of pages: times, states, links, bars, tables of a listing's columns
  *
- * What a command shows of a job, a node or an account it shows by a table of columns
- * (cmds/cli/view.h); pages show the same texts from the same tables, with links in some cells.
+ * Commands show jobs, nodes and accounts by tables of columns (cmds/cli/view.h); pages show the
+ * same texts from the same tables, with links in some cells.
  */
 #ifndef CMDS_WEB_CELLS_H
 #define CMDS_WEB_CELLS_H
