@@ -139,8 +139,7 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 }
 
-/* --- --why -----------------------------------------------------------------------------------
- */
+/* --- --why ------------------------------------------------------------------------------------ */
 
 static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 {

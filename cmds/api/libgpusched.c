@@ -189,8 +189,7 @@ int gpusched_ping_sized(
 	return rc;
 }
 
-/* --- submitting --------------------------------------------------------------------------------
- */
+/* --- submitting ------------------------------------------------------------------------------- */
 
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err)
@@ -304,8 +303,7 @@ int gpusched_test_sized(struct gpusched *g, const struct gpusched_spec *spec,
 	return 0;
 }
 
-/* --- jobs --------------------------------------------------------------------------------------
- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 void gpusched_filter_init_sized(struct gpusched_filter *filter, size_t size)
 {
@@ -575,8 +573,7 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 	return result.first.code ? give_error(&result.first, err) : (int)result.done;
 }
 
-/* --- the cluster -------------------------------------------------------------------------------
- */
+/* --- the cluster ------------------------------------------------------------------------------ */
 
 static struct gpusched_gpu_use *gpu_uses(Gpusched__GpuUse *const *v, size_t n)
 {

@@ -1,4 +1,4 @@
-/* renew_signature.h - the owner of jobs signs them again, before their signature is too old or later
+/* renew_signature.h - the owner signs jobs again, before or after their signature is too old
  *
  * The controller sends what is to be signed, and it is not trusted: the old credential comes with
  * it, munge says which user made that, and the job is checked against it as the launcher would do

@@ -381,8 +381,7 @@ int submit_poll(const struct submit_queue *q, short *events)
 	return dial_fd(d);
 }
 
-/* --- what would become of it -------------------------------------------------------------------
- */
+/* --- what would become of it ------------------------------------------------------------------ */
 
 struct test {
 	void (*on_result)(const Gpusched__SubmitResult *result, void *arg);

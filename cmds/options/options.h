@@ -37,7 +37,7 @@
 #define OPTIONS_REMARK_MAX    1024
 #define OPTIONS_ATTEMPTS_MAX  1000
 #define REQUEUE_DELAY_DEFAULT UINT32_MAX
-#define REQUEUE_DELAY_S       10 /* with --requeue-on: a job that fails at once is not run in a loop */
+#define REQUEUE_DELAY_S       10 /* with --requeue-on: no tight loop of failing runs */
 #define OPTIONS_PATH_MAX      4095 /* PATH_MAX without its NUL */
 
 /* Values that several options can set: one source may give only one of these options. */

@@ -114,8 +114,7 @@ static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error 
 	return 0;
 }
 
-/* --- GPUs that were said in several ways ---------------------------------------------------------
- */
+/* --- GPUs that were said in several ways ------------------------------------------------------ */
 
 static const char *const gpus_ways[OPTIONS_GPUS_WAYS] = { [OPTIONS_GPUS] = "--gpus",
 	[OPTIONS_GPUS_PER_TASK] = "--gpus-per-task",

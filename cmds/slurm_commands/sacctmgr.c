@@ -407,8 +407,7 @@ static const struct {
 };
 #define N_ENTITIES (sizeof(entities) / sizeof(entities[0]))
 
-/* --- the command line --------------------------------------------------------------------------
- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static const struct front_option options[] = {
 	FRONT_ROW(struct sacctmgr, with_assoc, "associations", 's', FRONT_PLAIN, cmd_set_flag),

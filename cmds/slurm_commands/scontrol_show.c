@@ -374,8 +374,7 @@ int scontrol_show(struct scontrol *s)
 	return FRONT_FAILED;
 }
 
-/* --- scontrol write batch_script ---------------------------------------------------------------
- */
+/* --- scontrol write batch_script -------------------------------------------------------------- */
 
 static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 {

@@ -25,8 +25,7 @@ extern const char *srun_name;
 void srun_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void srun_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- srun_connect.c: the way to the job's manager of steps ------------------------------------------
- */
+/* --- srun_connect.c: the way to the job's manager of steps ------------------------------------ */
 
 struct srun_job {
 	uint64_t id; /* 0: none, one is to be made */

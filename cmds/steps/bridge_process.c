@@ -65,8 +65,7 @@ struct process {
 	struct arena *arena;
 };
 
-/* --- links --------------------------------------------------------------------------------------
- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static void drop_link(struct process *p, size_t i)
 {
@@ -285,8 +284,7 @@ static bool step_link(struct process *p, size_t i)
 	return true;
 }
 
-/* --- reports ------------------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static size_t n_to_send(const struct process *p)
 {
@@ -413,8 +411,7 @@ static void step_reports(struct process *p)
 		lose_connection(p);
 }
 
-/* --- the program --------------------------------------------------------------------------------
- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 {
@@ -484,8 +481,7 @@ static void read_datagrams(struct process *p)
 	}
 }
 
-/* --- the connection -----------------------------------------------------------------------------
- */
+/* --- the connection --------------------------------------------------------------------------- */
 
 static bool needs_connection(const struct process *p)
 {
@@ -540,8 +536,7 @@ static void receive(struct process *p)
 	}
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int64_t earlier(int64_t least, int64_t at)
 {

@@ -34,8 +34,7 @@ static void tell_waits(struct manager *m, struct mstep *s, const char *text)
 	mstep_say(m, s, STEP_STATE, &state.base);
 }
 
-/* --- the request --------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 struct marking {
 	const struct manager *m;
@@ -175,8 +174,7 @@ int mstart_add(
 	return 0;
 }
 
-/* --- the place ----------------------------------------------------------------------------------
- */
+/* --- the place -------------------------------------------------------------------------------- */
 
 static void ask_nodes(struct manager *m)
 {
@@ -210,8 +208,7 @@ static enum layout_answer find_place(struct manager *m, struct mstep *s, const c
 	return LAYOUT_FITS;
 }
 
-/* --- the start ----------------------------------------------------------------------------------
- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 static struct mnode *node_of(struct mstep *s, uint32_t rank)
 {

@@ -101,7 +101,7 @@ struct channel_tail {
 	uint8_t error; /* standard error, where that is a file of its own */
 	uint64_t lines;
 	uint32_t owner; /* the uid for which the lines are: refused if the run is another user's. So
-			 * the client need not trust the controller about the job's owner */
+	                 * the client need not trust the controller about the job's owner */
 };
 void channel_put_tail(uint8_t out[CHANNEL_TAIL_LEN], const struct channel_tail *tail);
 int channel_get_tail(const struct channel_message *m, struct channel_tail *tail, struct error *err);

@@ -11,8 +11,7 @@
 #define SLOT_BITS    20 /* a million sessions at once */
 #define TURN_STALLED 256
 
-/* --- limits ------------------------------------------------------------------------------------
- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void fill_limits(struct session_limits *l)
 {
@@ -31,8 +30,7 @@ static void fill_limits(struct session_limits *l)
 #undef DEFAULT
 }
 
-/* --- the set -------------------------------------------------------------------------------------
- */
+/* --- the set ---------------------------------------------------------------------------------- */
 
 static void free_session(struct session *s)
 {
@@ -133,8 +131,7 @@ void sessions_free(struct sessions *ss)
 	free(ss);
 }
 
-/* --- numbers -------------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static int take_number(struct sessions *ss, struct session *s)
 {

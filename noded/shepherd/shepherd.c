@@ -184,8 +184,7 @@ static void remove_private(const struct shepherd *s)
 	free(dir);
 }
 
-/* --- programs of the site ----------------------------------------------------------------------
- */
+/* --- programs of the site --------------------------------------------------------------------- */
 
 /* Keeps a program running: orders come too late for a run that has ended. */
 static bool to_its_end(void *arg)

@@ -1,4 +1,4 @@
-/* stream_access.h - what a client may read of a run, by the user that munge names
+/* stream_access.h - what a client may use of a run, by the user that munge names
  *
  *	the run's owner                     everything: output, input of an interactive run, steps
  *	root                                the output

@@ -26,7 +26,7 @@
 #define AUTH_SESSIONS_PER_USER 16
 #define AUTH_SESSIONS_MAX      4096
 #define AUTH_TOKEN_S_MAX       (400 * 86400)
-#define AUTH_SECRET            48 /* room for a link, a session or a proof against forged forms, as text */
+#define AUTH_SECRET            48 /* room for a link, a session or a form proof, as text */
 #define AUTH_TOKEN             128 /* for a token */
 #define AUTH_KEY               32  /* bytes */
 

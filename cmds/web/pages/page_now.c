@@ -1,5 +1,4 @@
-/* page_now.c - the cluster at a glance: which GPUs are free, held, idle, shared, drained; what waits
- * longest; what ends next */
+/* page_now.c - the cluster at a glance: GPUs by state, the jobs that wait longest, the next ends */
 #include <stdlib.h>
 #include <string.h>
 
