@@ -42,7 +42,7 @@ struct counters {
 	struct counter_list idle_seconds; /* type, "free" or "held": no compute at the sample */
 	struct counter_list ended;        /* partition, state */
 	struct counter_list requeued;     /* partition, reason of the job now */
-	struct counter_list in_target;    /* partition, "yes" or "no": max_wait of job or QOS was met */
+	struct counter_list in_target;    /* partition, "yes" or "no": max_wait (job, QOS) was met */
 	struct counter_list xids;         /* number, "" */
 	struct counter_waits *waits;
 	size_t n_waits, size_waits;
