@@ -289,9 +289,7 @@ static void want_credential(struct session *s)
 		session_fail(s, &err);
 }
 
-/* --- CONNECT
- * ------------------------------------------------------------------------------------------------
- */
+/* --- CONNECT ---------------------------------------------------------------------------------- */
 
 /* The next address, or the end. */
 static void connect_next(struct session *s)
@@ -333,9 +331,7 @@ void session_dial_event(struct session *s, short what)
 	connect_next(s);
 }
 
-/* --- NAME
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- NAME ------------------------------------------------------------------------------------- */
 
 static int look_up(
         const char *host, const char *port, int flags, struct addrinfo **out, struct error *err)
