@@ -64,8 +64,7 @@ static const struct cmd cmd = {
 	        { "Columns of GPUs", &gpu_kind } },
 };
 
-/* --- partitions ---------------------------------------------------------------------------------
- */
+/* --- partitions ------------------------------------------------------------------------------- */
 
 static int show_partition(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -89,8 +88,7 @@ static int list_partitions(struct ginfo *g, struct client *c, struct error *err)
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, &parts, err);
 }
 
-/* --- nodes --------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* Is the node in one of the partitions that were asked for? */
 static bool wanted(const struct ginfo *g, const Gpusched__Node *node)

@@ -37,22 +37,22 @@ struct glog {
 
 extern const struct cmd glog_cmd;
 
-/* --- glog.c: which run --------------------------------------------------------------------------- */
+/* --- glog.c: which run ------------------------------------------------------------------------ */
 
-/* What is meant, as people name it: "4812", "4812_7". */
+/* The job or task as people name it: "4812", "4812_7". */
 const char *glog_label(const struct glog *g, char buf[64]);
 void glog_fill_filter(const struct glog *g, Gpusched__JobFilter *filter); /* borrows g->ids */
-/* The controller has told of the job: note how it is, and its run. -1 with `err`. */
+/* Keep the job's state and run, as the controller has reported them. -1 with `err`. */
 int glog_take_listed(const ProtobufCMessage *m, void *arg, struct error *err);
 /* Ask for the job. -1 with `err`: it is not known, or there is nothing to show. */
 int glog_find_run(struct glog *g, struct error *err);
 
-/* --- glog_stream.c ------------------------------------------------------------------------------- */
+/* --- glog_stream.c ---------------------------------------------------------------------------- */
 
-/* One connection's worth. 1: it goes on with another one. */
+/* Show what one connection brings. 1: the output goes on with another connection. */
 int glog_show_run(struct glog *g, struct error *err);
-/* Is it a break, of something that was under way? Then it is tried again: of a run that goes on for
- * as long as it does. */
+/* After an error: pause and return true if another try makes sense. It does once the output has
+ * begun, and for as long as a job is followed that has not ended. */
 bool glog_pause_after(struct glog *g, const struct error *why);
 
 #endif

@@ -1,12 +1,11 @@
 /* glog_stream.c - the output of a job's run through a stream, which is opened again where it broke
  *
- * The file is read where the job ran, by a process of the job's owner there (noded/stream/gtap.c),
- * and comes through an encrypted stream. While it is followed the controller tells of the job's
- * changes: when it starts (until then there is nothing to follow), is run again, or ends, after
- * which the rest is read and nothing more waited for.
+ * A process of the job's owner on the job's node reads the file (noded/stream/gtap.c) and sends it
+ * through an encrypted stream. While glog follows the file, the controller reports the job's
+ * changes: its start (before it there is nothing to follow), another attempt, or its end, after
+ * which glog reads the rest and stops.
  *
- * A stream that breaks is opened again, at the byte that was to come next, as long as the run's
- * node knows of it.
+ * A stream that breaks is opened again at the next byte, as long as the run's node knows the run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,7 +129,7 @@ static int show_output(struct glog *g, struct stream *s, struct error *err)
 	return r;
 }
 
-/* This run's output gets no longer. */
+/* The output of this run is complete. */
 static bool is_over(const struct glog *g)
 {
 	return g->ended || g->waits || g->attempt != g->run.attempt;

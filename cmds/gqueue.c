@@ -105,7 +105,7 @@ static const struct cmd cmd = {
 	.lists = { { "Columns", &job_kind }, { "Columns of --steps", &step_kind } },
 };
 
-/* --start asks for PENDING itself. */
+/* Is the job a reserve that is not listed? The PENDING that --start selects does not ask for it. */
 static bool is_hidden(const struct gqueue *q, const Gpusched__Job *job)
 {
 	bool asked = q->filter.ids.n || (!q->start && q->filter.lists[FILTER_STATES].n);
@@ -139,8 +139,7 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 }
 
-/* --- --why -----------------------------------------------------------------------------------
- */
+/* --- --why ------------------------------------------------------------------------------------ */
 
 static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -254,7 +253,7 @@ static int watch(struct gqueue *q, const struct watch_from *from, struct error *
 	return listing_close(&q->listing, c, -1, false, err);
 }
 
-/* Of those that wait: does it ask for others? */
+/* Does the list name a state other than PENDING? */
 static bool asks_for_others(const struct cmd_list *states)
 {
 	for (size_t i = 0; i < states->n; i++)

@@ -299,7 +299,7 @@ static int ask_for_lines(struct greport *g, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
-/* The line of all together is the last, below whatever order. */
+/* The line of totals is the last one, whatever the order. */
 static void show_lines(struct greport *g)
 {
 	const Gpusched__ReportLine *all = g->n ? g->lines[g->n - 1] : NULL;
@@ -350,7 +350,7 @@ static void show_types(struct greport *g)
 	}
 }
 
-/* "ACCOUNT,USER,SHARE,...": what they are groups of, and what the report shows of them. */
+/* "ACCOUNT,USER,SHARE,...": the keys of the groups, and the columns of the report. */
 static char *standard_columns(const struct greport *g)
 {
 	char *names = xstrdup(""), *more;
@@ -375,7 +375,7 @@ static char *standard_columns(const struct greport *g)
 	return more;
 }
 
-/* Is it what lines can be told apart by, and not said twice? */
+/* Is the i-th name of --by a key to group by, and not given twice? */
 static int check_by(const struct greport *g, size_t i, struct error *err)
 {
 	static const char *const known[] = { "account", "user", "partition", "qos", "gpu", "state",
@@ -421,7 +421,7 @@ static int check(struct greport *g, char **names, struct error *err)
 	return 0;
 }
 
-/* GPUs that there were in the window, on average; 0: not known. */
+/* The average number of GPUs in the window; 0: not known. */
 static double capacity(const struct greport *g)
 {
 	const struct acctopt *which = &g->which;
@@ -438,7 +438,7 @@ static double capacity(const struct greport *g)
 	                                                            : us / (double)(until - since);
 }
 
-/* A client of a file answers once. */
+/* A client that reads a file answers one request only, so the charts need another one. */
 static int plot(struct greport *g, struct client *c, struct error *err)
 {
 	struct client *again = g->which.file ? client_new_file(g->which.file, err) : NULL;

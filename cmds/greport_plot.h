@@ -5,8 +5,8 @@
 #include "cmds/api/client.h"
 #include "cmds/views/acct_options.h"
 
-/* Ask for the jobs and write them into the folder `dir`. `capacity`: GPUs that there were; 0: not
- * known. */
+/* Ask for the jobs and write their charts into the folder `dir`. `capacity`: the number of GPUs; 0:
+ * not known. */
 int greport_plot(struct client *c, const struct acctopt *which, double capacity, const char *dir,
         struct error *err);
 

@@ -110,7 +110,7 @@ static int find_facts(struct setup *s, struct error *err)
 	return 0;
 }
 
-/* As named, or beside this program (a build tree), or where it is installed. */
+/* Finds gshepherd: as the option names it, beside this program (a build tree), or installed. */
 static int find_shepherd(struct setup *s, struct error *err)
 {
 	char self[PATH_MAX + 1] = "";
@@ -143,7 +143,8 @@ static void warn_unless_tmpfs(const char *dir)
 		        dir);
 }
 
-/* A controller that could read outputs needs no gweb to be taken over. */
+/* The controller's user must not be a reader of outputs: otherwise an attacker who has taken over
+ * the controller could read outputs without taking over gweb. */
 static int check_readers(const struct setup *s, struct error *err)
 {
 	const char *name = s->client.controller_user;
@@ -259,7 +260,7 @@ static int print_test(const struct setup *s)
 	return 0;
 }
 
-/* Without a controller or a configuration. */
+/* Needs neither a controller nor a configuration. */
 static int print_inventory(struct setup *s, struct error *err)
 {
 	struct gpus *gpus = xcalloc(1, sizeof(*gpus));

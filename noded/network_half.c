@@ -131,7 +131,8 @@ static void stream_lost(void *arg)
 	relay_lost(g->relay);
 }
 
-/* From the launcher a descriptor: the log file, or with a stream's number the socket to gtap. */
+/* The launcher has sent a descriptor: the log file, or, with a stream's number, the socket to
+ * gtap. */
 static void on_descriptor(evutil_socket_t fd, short what, void *arg)
 {
 	struct gnoded *g = arg;
@@ -230,7 +231,7 @@ static void say_hello(struct gnoded *g, const Gpusched__LauncherHello *hello)
 	free(status);
 }
 
-/* A copy of its own: the message is gone with the call. */
+/* Makes a copy, because the message is freed after the call. */
 static void keep_inventory(struct gnoded *g, const Gpusched__Inventory *m)
 {
 	if (g->inventory)
@@ -382,7 +383,7 @@ static void unmake(struct gnoded *g)
 		close(g->ready_fd);
 }
 
-#define LAUNCHER_END_MS 5000 /* it only has to notice; if it takes longer it hangs */
+#define LAUNCHER_END_MS 5000 /* to notice the end; then the launcher counts as hung */
 
 /* The pair is closed, so the launcher ends; wait, so that its lock is free when we are gone.
  * Returns whether restarting it makes sense. */

@@ -19,8 +19,8 @@ struct options {
 	const char *tmp_dir;         /* NULL: the host's */
 	const char *service_address; /* NULL: that of the connection to the controller */
 	const char *pretend; /* NULL: the node reports what it really has */
-	/* what the launcher is told; without node, cluster and directories, which main.c adds. NULL
-	 * or 0: the launcher's default */
+	/* the options of the launcher, without node, cluster and directories, which main.c adds.
+	 * NULL or 0: the launcher's default */
 	struct launcher_options launcher;
 	Gpusched__RunRlimit rlimits[RLIMITS_MAX]; /* launcher.n_rlimits of them */
 	bool daemon, test;

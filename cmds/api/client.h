@@ -79,8 +79,8 @@ uint64_t client_generation(const struct client *c);
 /* Close the connection: it has failed, or a request is under way whose answer is not needed. */
 void client_drop(struct client *c);
 
-/* Is it worth another try after `why`? Pauses and returns true, or false: too long already, or not
- * a failure that passes. client_worked() ends the stretch. */
+/* Is another try worth it after `why`? Pauses and returns true; false: the time is up, or the
+ * failure is a lasting one. client_worked() ends the stretch. */
 bool client_pause(struct client *c, const struct error *why);
 void client_worked(struct client *c);
 

@@ -24,8 +24,8 @@ struct stream_to {
 	const char *node; /* on which it is, or was */
 };
 
-/* Greet the run's side: needs munge, not an answer. At most 64 are open on one connection. NULL with
- * `err`. `d` is borrowed. */
+/* Greet the run's side: needs munge, not an answer. At most 64 are open on one connection. NULL
+ * with `err`. `d` is borrowed. */
 struct stream *stream_open(
         struct client *c, struct dial *d, const struct stream_to *to, struct error *err);
 void stream_free(struct stream *s); /* without a word to the other side; NULL is fine */

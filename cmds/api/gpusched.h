@@ -176,8 +176,8 @@ struct gpusched_spec {
 	 * had no client for patience_s (0: 30; GPUSCHED_UNLIMITED: it goes on). */
 	uint32_t interactive, rows, cols, patience_s;
 	bool no_summary; /* of a job with GPUs: nothing of what it used behind its output */
-	/* The job has steps (srun): 1: its script runs once, on the first of its nodes; 2: it has no
-	 * script, as salloc(1) makes it, and ends when it had no client for patience_s. */
+	/* The job has steps (srun): 1: its script runs once, on the first of its nodes; 2: it has
+	 * no script, as salloc(1) makes it, and ends when it had no client for patience_s. */
 	uint32_t steps;
 	bool show_output; /* gweb may show its owner the end of what it writes */
 };
@@ -208,7 +208,7 @@ int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_
 int gpusched_submit_bulk(struct gpusched *g, const struct gpusched_spec *specs, size_t n,
         const char *token, uint64_t *ids, size_t *bad, struct gpusched_error *err);
 
-/* Would it be accepted, and would it start now? Nothing is kept. */
+/* Ask whether the job would be accepted, and would start now. Nothing is kept. */
 struct gpusched_verdict {
 	size_t size; /* as filled */
 	bool would_start_now;
@@ -346,9 +346,10 @@ enum gpusched_verb {
 	GPUSCHED_REQUEUE_HOLD = 10,
 };
 
-/* Do it to all jobs of the filter (which must restrict somehow); `sig` for GPUSCHED_SIGNAL,
- * `reason` may be NULL. Returns for how many it was done; -1 with the first error if there was any
- * (the others are done all the same: *done, if not NULL, says how many). */
+/* Apply the action to all jobs of the filter, which must have a condition; `sig` for
+ * GPUSCHED_SIGNAL, `reason` may be NULL. Returns the number of jobs changed; -1 with the first
+ * error if there was any (the other jobs are changed all the same: *done, if not NULL, is their
+ * number). */
 int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
         const struct gpusched_filter *filter, int sig, const char *reason, uint32_t *done,
         struct gpusched_error *err);

@@ -25,7 +25,7 @@ struct gpusched {
 	uint32_t *verdict_gpus;
 };
 
-/* Errors inside and outside have the same parts, but the outer one is never to change. */
+/* The internal and the public error have the same members, but the public one must never change. */
 static int give_error(const struct error *from, struct gpusched_error *to)
 {
 	if (to) {
@@ -189,8 +189,7 @@ int gpusched_ping_sized(
 	return rc;
 }
 
-/* --- submitting --------------------------------------------------------------------------------
- */
+/* --- submitting ------------------------------------------------------------------------------- */
 
 int gpusched_submit(struct gpusched *g, const struct gpusched_spec *specs, size_t n, uint64_t *ids,
         struct gpusched_error *err)
@@ -304,8 +303,7 @@ int gpusched_test_sized(struct gpusched *g, const struct gpusched_spec *spec,
 	return 0;
 }
 
-/* --- jobs --------------------------------------------------------------------------------------
- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 void gpusched_filter_init_sized(struct gpusched_filter *filter, size_t size)
 {
@@ -465,8 +463,8 @@ int gpusched_list_jobs(struct gpusched *g, const struct gpusched_filter *filter,
 	        err);
 }
 
-/* Jobs that are waited for: those that have ended are taken out, so that a repeat after a break
- * asks for the others only. */
+/* The jobs that the call waits for. Jobs that have ended are removed, so that a repeat after a
+ * break asks only for the others. */
 struct waiting {
 	uint64_t *ids;
 	size_t n;
@@ -575,8 +573,7 @@ int gpusched_control(struct gpusched *g, enum gpusched_verb verb,
 	return result.first.code ? give_error(&result.first, err) : (int)result.done;
 }
 
-/* --- the cluster -------------------------------------------------------------------------------
- */
+/* --- the cluster ------------------------------------------------------------------------------ */
 
 static struct gpusched_gpu_use *gpu_uses(Gpusched__GpuUse *const *v, size_t n)
 {

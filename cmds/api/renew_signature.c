@@ -36,8 +36,7 @@ struct group {
 	struct arena *arena;
 };
 
-/* --- what is to be signed ---------------------------------------------------------------------
- */
+/* --- what is to be signed --------------------------------------------------------------------- */
 
 static void set(ProtobufCBinaryData *field, const char *text)
 {
@@ -205,8 +204,7 @@ static int fetch(struct group *g, uint64_t job, struct error *err)
 	return 0;
 }
 
-/* --- signing ----------------------------------------------------------------------------------
- */
+/* --- signing ---------------------------------------------------------------------------------- */
 
 static void take_error(const Gpusched__JobError *from, struct error *to)
 {

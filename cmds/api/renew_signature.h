@@ -1,4 +1,4 @@
-/* renew_signature.h - the owner of jobs signs them again, before their signature is too old or later
+/* renew_signature.h - the owner signs jobs again, before or after their signature is too old
  *
  * The controller sends what is to be signed, and it is not trusted: the old credential comes with
  * it, munge says which user made that, and the job is checked against it as the launcher would do
@@ -21,7 +21,7 @@
 
 #include "cmds/api/client.h"
 
-/* What of the spec is to be otherwise; NULL or 0: as it is. */
+/* The changes to the spec; NULL or 0: unchanged. */
 struct respecification {
 	const char *name, *cwd, *input, *output, *error; /* borrowed */
 	char *const *env;                                /* NULL behind the last */
@@ -31,7 +31,7 @@ struct respecification {
 	uint32_t max_attempts;
 };
 
-/* What became of one job. */
+/* The result for one job. */
 struct resigned {
 	uint64_t job;
 	const char *name;          /* as it was signed */
@@ -39,20 +39,19 @@ struct resigned {
 	const struct error *error; /* NULL: it is signed anew; else name is "" and before 0 */
 };
 
-/* What is asked for: `change` NULL: nothing is to be otherwise; `reason`, for the audit trail, may
- * be "". */
+/* The request. `change` NULL: the spec stays as it is; `reason`, for the audit trail, may be "". */
 struct resign_wish {
 	const struct respecification *change;
 	const char *reason;
 	bool unchecked;
 };
 
-/* Each job is told of once, in any order; those that cannot be signed hinder no other. Returns how
- * many were signed; -1 with `err` if the controller was lost or makes no sense. */
+/* Each job is reported once, in any order; a job that cannot be signed does not stop the others.
+ * Returns how many were signed; -1 with `err` if the controller was lost or makes no sense. */
 int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct resign_wish *wish,
         void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err);
 
-/* The same of ids as a user names them, for gctl (gctl_renew.c): prints what became of each.
+/* The same of ids as a user names them, for gctl (gctl_renew.c): prints the result for each.
  * Returns the exit status, with *done as above, or -1. */
 struct cmd_ids;
 int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,

@@ -23,11 +23,12 @@
 
 /* Copy a struct that a program filled, which may have been built with an older or a later
  * gpusched.h: both begin with their size. `ours` has our size and its defaults; what theirs is too
- * short for keeps them. ERR_USAGE: theirs is shorter than `least`, or sets something behind our end,
- * which is refused because nothing asked for may be ignored. `type`: "gpusched_spec". */
+ * short for keeps them. ERR_USAGE: theirs is shorter than `least`, or sets something behind our
+ * end, which is refused because nothing asked for may be ignored. `type`: "gpusched_spec". */
 int spec_adopt_struct(const char *type, const void *theirs, size_t least, void *ours,
         size_t our_size, struct error *err);
-/* The same of spec `i` of an array, whose specs lie as far apart as the program's struct is long. */
+/* The same of spec `i` of an array, whose specs lie as far apart as the program's struct is
+ * long. */
 int spec_adopt(const struct gpusched_spec *specs, size_t i, struct gpusched_spec *out,
         struct error *err);
 

@@ -137,7 +137,7 @@ static int make_group(struct submit_queue *q, const struct gpusched_spec *specs,
 	return rc;
 }
 
-/* The credential will be too old soon, or is: sign the same bytes again. */
+/* The credential is too old, or soon will be: sign the same bytes again. */
 static int sign_again(struct submit_queue *q, struct group *g, struct error *err)
 {
 	ProtobufCMessage *m = msg_unpack(GPUSCHED__MSG_TYPE__MSG_SUBMIT,
@@ -381,8 +381,7 @@ int submit_poll(const struct submit_queue *q, short *events)
 	return dial_fd(d);
 }
 
-/* --- what would become of it -------------------------------------------------------------------
- */
+/* --- what would become of it ------------------------------------------------------------------ */
 
 struct test {
 	void (*on_result)(const Gpusched__SubmitResult *result, void *arg);

@@ -42,8 +42,8 @@ struct submit_answer {
 int submit_receive(
         struct submit_queue *q, struct submit_answer *out, int timeout_ms, struct error *err);
 
-/* Send one, wait for the answer, and set `id`. `service`: of a job that is a generation of one; else
- * NULL. */
+/* Send one, wait for the answer, and set `id`. `service`: of a job that is a generation of one;
+ * else NULL. */
 int submit_one(struct client *c, const struct gpusched_spec *spec,
         const struct spec_service *service, uint64_t *id, struct error *err);
 
@@ -53,8 +53,8 @@ int submit_poll(const struct submit_queue *q, short *events);
 /* Forget the groups that are under way, and the connection with them. */
 void submit_forget(struct submit_queue *q);
 
-/* Sign one, and send nothing: the Submit that would be sent, packed, for another program that hands it
- * in within the life of a munge credential (5 minutes). *body is the caller's. */
+/* Sign one, and send nothing: the Submit that would be sent, packed, for another program that hands
+ * it in within the life of a munge credential (5 minutes). *body is the caller's. */
 int submit_sign(struct client *c, const struct gpusched_spec *spec,
         const struct spec_service *service, uint8_t **body, size_t *len, struct error *err);
 

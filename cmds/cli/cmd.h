@@ -1,8 +1,8 @@
 /* cmd.h - what all commands do alike: options, --help, errors, exit status
  *
  * An error is one line on stderr, "COMMAND: error: TEXT", and perhaps a line "hint: ...". The exit
- * status comes from its code (common/base/error.h). Warnings go to stderr as errors do. Advice goes to
- * stderr too, but only to a terminal.
+ * status comes from its code (common/base/error.h). Warnings go to stderr as errors do. Advice goes
+ * to stderr too, but only to a terminal.
  */
 #ifndef CMDS_CMD_H
 #define CMDS_CMD_H
@@ -32,9 +32,10 @@ struct cmd {
 	/* The key of one of `options` with its value, or ARGP_KEY_ARG with an argument. -1 with
 	 * `err`. NULL: there are neither. */
 	int (*take)(int key, char *value, struct argp_state *state, void *input, struct error *err);
-	/* Told of each row of `table` that is given, before its field is set; may be NULL. */
+	/* Called for each option of `table` that is given, before its field is set; may be NULL. */
 	void (*given)(void *input, const struct cmd_option *option);
-	/* What it lists, whose columns stand below that: "Columns of nodes". */
+	/* The kinds of listing that the command prints; --help lists their columns below the
+	 * heading: "Columns of nodes". */
 	struct {
 		const char *heading;
 		const struct view_kind *kind;
@@ -47,9 +48,10 @@ struct cmd {
 
 #define CMD_GO_ON (-1)
 
-/* Where a program is started with one of these closed, its connection to the controller would get that
- * number, and what is printed would go there. What is put in its place fails as a closed one.
- * cmd_parse does it; programs that read their command line in another way call it first. */
+/* If stdin, stdout or stderr is closed at the start, the connection to the controller would get its
+ * number, and printed text would go to the controller. So a descriptor takes its place that fails
+ * like a closed one. cmd_parse() does this; programs that read their command line in another way
+ * call it first. */
 void cmd_occupy_standard_files(void);
 
 /* Read the command line. CMD_GO_ON, or the status to exit with: --help and --version are done, or
@@ -65,7 +67,7 @@ void cmd_advise(const struct cmd *cmd, const char *fmt, ...) __attribute__((form
 /* One line that must not be missed, whatever stderr is: "COMMAND: warning: ...". */
 void cmd_warn(const struct cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Say it that way when a client has to try again. `cmd` is borrowed as long as the client lives. */
+/* Print that line when a client has to try again. `cmd` is borrowed as long as the client lives. */
 void cmd_tell_retry(const struct cmd *cmd, struct client *c);
 
 /* Print the warnings of answers. `cmd` is borrowed likewise. */
@@ -74,7 +76,7 @@ void cmd_tell_warnings(const struct cmd *cmd, struct client *c);
 /* Everything that was printed must have arrived. Returns `status`, or what a failure asks for. */
 int cmd_finish(const struct cmd *cmd, int status);
 
-/* All of a command, in the user's locale: reads the command line, runs, and says what went wrong.
+/* Run a whole command in the user's locale: read the command line, call `run`, print its error.
  * `run` returns the exit status, or -1 with `err`. Returns the exit status. */
 int cmd_main(const struct cmd *cmd, int argc, char **argv, void *input,
         int (*run)(void *input, struct error *err));
@@ -107,15 +109,15 @@ CMD_SETTER(cmd_set_past);   /* int64_t, us UTC (parse_time.h) */
 /* "OPTION=VALUE: " before the error; value NULL: "OPTION: ". -1. */
 int cmd_blame(const char *option, const char *value, struct error *err);
 
-/* What the end of a job is as an exit status: its own, 128 + signal, EXIT_OWN_FAILURE where it did
- * not end by itself. Of an array the highest. */
+/* The exit status that stands for the end of a job: its own, 128 + signal, EXIT_OWN_FAILURE where
+ * it did not end by itself. Of an array the highest. */
 int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal);
 
 /* Two options of which only one can be given: the rows of a table, one a command. */
 struct cmd_pair {
 	bool one, other; /* was it given? */
 	const char *one_name, *other_name;
-	const char *because; /* NULL: it goes without saying */
+	const char *because; /* NULL: it is obvious */
 };
 
 /* ERR_USAGE, of the first that are both given: "--one and --other exclude each other: because" */

@@ -1,6 +1,7 @@
 /* job_ids.h - jobs by number; of an array perhaps only some tasks: 123_7, 123_[3-9,12]
  *
- * The tasks of an array have ids of their own too: those after the array's, in the order of its set.
+ * The tasks of an array have ids of their own too: those after the array's, in the order of its
+ * set.
  *
  * One rule for all commands that take several: what there is of them is shown or done, each that
  * there is not is named (of an array each task), and the exit status is that of ERR_NO_JOB (3). */

@@ -55,8 +55,8 @@ struct listing {
 struct client *listing_open(struct listing *l, const struct cmd *cmd, const struct view_kind *kind,
         const char *name, const char *file, struct error *err);
 
-/* The table alone, of a listing that has its client: another one, once view_end() was called for the
- * one before. */
+/* The table alone, of a listing that has its client: another one, once view_end() was called for
+ * the one before. */
 int listing_begin(struct listing *l, const struct view_kind *kind, struct error *err);
 
 /* One line of the table, or `message` in JSON; NULL: an object of several lines, this is not its
@@ -72,8 +72,8 @@ void listing_add_total(struct listing *l, const void *object);
  */
 void listing_part(struct listing *l, uint64_t cursor, bool fresh);
 
-/* The end of the answer, which was `rc` with its error, of a client that is freed. On a failure JSON
- * ends with the error, and the table is shown only if what there is of it is `whole`. Returns
+/* The end of the answer, which was `rc` with its error, of a client that is freed. On a failure
+ * JSON ends with the error, and the table is shown only if what there is of it is `whole`. Returns
  * `rc`. */
 int listing_close(struct listing *l, struct client *c, int rc, bool whole, const struct error *err);
 

@@ -8,13 +8,13 @@
  * Layout: every column has a width that makes the whole at home on 80 columns. On a wider terminal
  * columns grow as far as their cells need it, first the one that takes what is left over, then the
  * others in order. On a narrower one they give back what they do not need and then shrink to their
- * minimum, the widest first. A TABLE_DEAR
- * column that would be cut gets what others do not need, also on 80 columns. Columns that still
- * do not fit are left out, and each line then ends in " +". What is cut ends in "+"; a TABLE_WHOLE
- * cell is never cut. Without a limit (width 0) nothing is. There are no blanks at the end of lines.
+ * minimum, the widest first. A TABLE_DEAR column that would be cut gets what others do not need,
+ * also on 80 columns. Columns that still do not fit are left out, and each line then ends in " +".
+ * What is cut ends in "+"; a TABLE_WHOLE cell is never cut. Without a limit (width 0) nothing is.
+ * There are no blanks at the end of lines.
  *
- * Cells are foreign text: whatever is not plain (common/base/text.h), or not printable in the present
- * locale, is shown as \xNN.
+ * Cells are foreign text: whatever is not plain (common/base/text.h), or not printable in the
+ * present locale, is shown as \xNN.
  */
 #ifndef CMDS_TABLE_H
 #define CMDS_TABLE_H
@@ -74,9 +74,9 @@ size_t table_end(struct table *t);
 
 void table_drop(struct table *t); /* print nothing more; NULL is fine */
 
-/* The widths of such a table whose cells are laid out elsewhere: `needs` says how wide the widest
- * cell or heading of each column is. Returns how many columns fit; behind fewer than all there is
- * room for " +". */
+/* The column widths of a table whose cells the caller lays out itself. `needs`: the width of the
+ * widest cell or heading of each column. Returns how many columns fit; if not all do, there is room
+ * for " +" behind them. */
 size_t table_widths(const struct table_style *style, const struct table_column *columns, size_t n,
         const unsigned *needs, unsigned *widths);
 

@@ -131,11 +131,11 @@ void view_flush(struct view *v);
 /* Print what is left and free the view. Returns the number of objects. */
 size_t view_end(struct view *v);
 
-/* Forget it: nothing more is printed. NULL is fine. */
+/* Free the view and print nothing more. NULL is fine. */
 void view_drop(struct view *v);
 
-/* For what lays its cells out elsewhere: a column by its name, of which `len` bytes count (NULL:
- * there is none), and what it says of one object. */
+/* For callers that lay out the cells themselves: a column by its name, of which `len` bytes count
+ * (NULL: there is no such column), and its text for one object. */
 const struct view_column *view_find(const struct view_kind *kind, const char *name, size_t len);
 void view_show(
         const struct view_column *column, const void *object, bool csv, struct view_cell *cell);

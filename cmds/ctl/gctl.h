@@ -56,7 +56,7 @@ struct gctl {
 	size_t n_words;
 };
 
-/* What the functions work on: the words behind the subcommand's own, and a client. */
+/* The input of the functions: the words behind the subcommand's own, and a client. */
 struct run {
 	struct gctl *g;
 	const struct cmd *cmd;
@@ -76,7 +76,7 @@ typedef int gctl_on_chunk(const ProtobufCMessage *m, void *arg, struct error *er
 /* Parts of type `answer`; on_chunk NULL: there are none. */
 int gctl_ask(struct run *r, unsigned type, const ProtobufCMessage *request, bool repeatable,
         unsigned answer, gctl_on_chunk *on_chunk, struct error *err);
-/* The end of what was asked: in JSON with the error, if there is one. EXIT_DONE, or -1. */
+/* End the output of a request: in JSON with the error, if there is one. EXIT_DONE, or -1. */
 int gctl_end(struct run *r, int rc, struct error *err);
 /* --reason; "" without one. For the field of a request. */
 char *gctl_reason(const struct run *r);

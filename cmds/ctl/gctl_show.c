@@ -82,7 +82,7 @@ static void show_gpu_now(const Gpusched__NodeGpu *g)
 	printf(" (%" PRIu32 " s ago)\n", g->sample_age_s);
 }
 
-/* What its GPUs do, whether jobs have them or not. */
+/* The present use of its GPUs, also of those that no job has. */
 static void show_samples(const Gpusched__Node *n)
 {
 	for (size_t i = 0; i < n->n_devices; i++) {
@@ -201,7 +201,7 @@ static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-/* One after another; tasks have the script of their array. */
+/* Prints the scripts one after another; the tasks of an array share one script. */
 static int show_scripts(struct run *r, struct error *err)
 {
 	struct cmd_ids *ids = &r->g->filter.ids;
@@ -244,7 +244,7 @@ static int show_past_job(const ProtobufCMessage *m, void *arg, struct error *err
 	return 0;
 }
 
-/* The jobs that the controller does not remember any more are asked of its history. */
+/* Jobs that the controller no longer holds in memory come from its history. */
 static int show_past(struct run *r, struct error *err)
 {
 	const struct cmd_ids *ids = &r->g->filter.ids;

@@ -63,7 +63,7 @@ static char *home_folder(void)
 	return xstrdup(home && *home ? home : found ? found->pw_dir : "/");
 }
 
-/* Where the job runs, which its files may be named by. */
+/* The job's working directory, which the names of its files may refer to. */
 static int find_places(struct making *m, const char *array)
 {
 	char buf[PATH_MAX];
@@ -303,7 +303,7 @@ static void make_args(const struct making *m)
 	        "#!/bin/sh\n%s%sexec \"$@\"\n", m->into ? m->into : "", m->into ? "\n" : "");
 }
 
-/* The command's, as far as a name can be so. */
+/* The name of the command, as far as its characters may stand in a job's name. */
 static char *default_name(const char *command)
 {
 	const char *slash = strrchr(command, '/');

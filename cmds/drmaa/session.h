@@ -28,7 +28,8 @@ void session_add(uint64_t id, const struct taskset *tasks);
  * caller clears *jobs. */
 void session_jobs(struct jobset *jobs);
 
-/* An end that was seen, so that of many jobs not all are looked at for each that is waited for. */
+/* Remember an end that was seen, so that a wait for one of many jobs need not look at all of
+ * them. */
 struct session_end {
 	uint64_t id;
 	uint32_t task;

@@ -1,5 +1,5 @@
-/* wait.c - drmaa_wait() and drmaa_synchronize(): looking, and waiting until it is worth to look
- * again */
+/* wait.c - drmaa_wait() and drmaa_synchronize(): look at the jobs, then wait until a job may have
+ * changed */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int wait_for(
 	          : DRMAA_ERRNO_SUCCESS;
 }
 
-/* A connection for a wait. One without an end sits out a controller that is away for a while. */
+/* A connection for a wait. A wait without a time limit survives an absence of the controller. */
 static struct client *take_waiting(struct diagnosis d, int64_t deadline, int64_t *retry, int *code)
 {
 	struct client *c = session_take(d, code);
@@ -65,7 +65,7 @@ static void give_waiting(struct client *c, int64_t retry)
 
 /* --- drmaa_wait() --------------------------------------------------------------------------- */
 
-/* What was seen of the jobs that are meant. */
+/* What the call has found out about its jobs. */
 struct found {
 	const struct jobset *among;
 	bool any;
@@ -123,7 +123,7 @@ static int give_rusage(struct client *c, const struct session_end *end,
 	return DRMAA_ERRNO_SUCCESS;
 }
 
-/* The jobs that are meant. */
+/* The jobs that the call names. */
 static int wait_among(const char *job_id, struct jobset *jobs, struct diagnosis d)
 {
 	struct error err;
@@ -145,7 +145,7 @@ static int wait_among(const char *job_id, struct jobset *jobs, struct diagnosis 
 	return DRMAA_ERRNO_SUCCESS;
 }
 
-/* Told once: it would be in the way of all others that are waited for. */
+/* Reported once, and disposed of: such a job would fail each later wait for any job. */
 static int tell_unknown(const struct jobset *unknown, struct diagnosis d)
 {
 	session_dispose_all(unknown);
@@ -153,7 +153,7 @@ static int tell_unknown(const struct jobset *unknown, struct diagnosis d)
 	        d, DRMAA_ERRNO_INVALID_JOB, "job %" PRIu64 " is not known", unknown->v[0].id);
 }
 
-/* Look at those that are meant: one has ended, or it is worth to look again. */
+/* Look at the jobs of the call; if none has ended, wait until it is worth looking again. */
 static int look_once(
         struct client *c, const char *job_id, int64_t deadline, struct found *f, struct diagnosis d)
 {
@@ -174,7 +174,7 @@ static int look_once(
 	return code;
 }
 
-/* Until one of those that are meant has ended, and no other thread was told so. */
+/* Wait until one of the jobs has ended, and no other thread has disposed of it. */
 static int wait_one(struct client *c, const char *job_id, int64_t deadline, struct session_end *end,
         drmaa_attr_values_t **rusage, struct diagnosis d)
 {

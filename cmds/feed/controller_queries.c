@@ -146,7 +146,8 @@ static void wake_run(void *arg)
 	m.held = w->held;
 	m.reason = reason;
 	w->rc = service_control(w->asker->client, &m, &w->err);
-	/* The connection was older and had ended: the request did nothing, or it can be sent again. */
+	/* The connection was older and had ended: the request did nothing, or it can be sent
+	 * again. */
 	if (w->rc < 0 && w->err.code == ERR_UNREACHABLE)
 		w->rc = service_control(w->asker->client, &m, &w->err);
 }

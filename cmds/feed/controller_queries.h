@@ -1,7 +1,8 @@
 /* controller_queries.h - for gactivate: asks where a service answers, and wakes it
  *
- * Both block, so they are done by threads (common/net/worker.h), each on a connection of its own, and
- * at most one of each kind is under way. What fails is said once, and asked again by the caller.
+ * Both block, so they are done by threads (common/net/worker.h), each on a connection of its own,
+ * and at most one of each kind is under way. What fails is said once, and asked again by the
+ * caller.
  */
 #ifndef CMDS_FEED_CONTROLLER_QUERIES_H
 #define CMDS_FEED_CONTROLLER_QUERIES_H

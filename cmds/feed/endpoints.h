@@ -1,4 +1,4 @@
-/* endpoints.h - where the replicas of services answer, as the controller says it
+/* endpoints.h - the addresses of the replicas of services, from the controller
  *
  * This is what gfeed writes for other programs and what gactivate connects to. Names, addresses and
  * ports are checked here, once: they go into the configuration of other programs, so nothing that
@@ -45,10 +45,11 @@ struct feed {
 /* Begins as { 0 }. */
 void feed_clear(struct feed *f);
 
-/* A service and its endpoints, unless it is there. -1: some of it was left out, and `err` says what. */
+/* Add a service and its endpoints, unless the feed has it. -1: some endpoints were left out, and
+ * `err` names them. */
 int feed_add(struct feed *f, const Gpusched__Service *s, struct error *err);
 
-/* One of which the controller knows nothing, unless it is in the feed: without endpoints. */
+/* Add a service that the controller does not know, without endpoints, unless the feed has it. */
 void feed_add_unknown(struct feed *f, const char *name);
 
 /* To be called once, after the last was added. */

@@ -27,8 +27,8 @@ struct reload {
 /* Begins as { .command = command }, with due_ms 0: at once. */
 void reload_wanted(struct reload *r);
 
-/* Start the command if it is due, look after one that runs. 1: it has ended well; -1: it has failed,
- * and `err` says how; 0: neither. */
+/* Start the command if it is due, look after one that runs. 1: it has ended well; -1: it has
+ * failed, and `err` says how; 0: neither. */
 int reload_tick(struct reload *r, int64_t now_ms, struct error *err);
 
 #endif

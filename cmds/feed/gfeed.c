@@ -1,8 +1,8 @@
 /* gfeed.c - the endpoints of services for load balancers and other programs, as they change
  *
- * One loop: what the controller says (service_watch.h) goes to each output (output.h). When it says nothing
- * the outputs keep what they have. There is nothing to be saved and nothing to clean up, so gfeed
- * ends as any process does and may be killed at any moment.
+ * One loop: what the controller says (service_watch.h) goes to each output (output.h). When it says
+ * nothing the outputs keep what they have. There is nothing to be saved and nothing to clean up, so
+ * gfeed ends as any process does and may be killed at any moment.
  */
 #include <locale.h>
 #include <signal.h>

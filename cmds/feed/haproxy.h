@@ -1,7 +1,7 @@
 /* haproxy.h - the servers of a backend of HAProxy, and the commands that make them our endpoints
  *
- * haproxy.cfg has a fixed number of servers in the backend, PREFIX1 to PREFIXn (server-template). An
- * endpoint has the server with its address as long as it lives; a new one gets a server in
+ * haproxy.cfg has a fixed number of servers in the backend, PREFIX1 to PREFIXn (server-template).
+ * An endpoint has the server with its address as long as it lives; a new one gets a server in
  * maintenance. What has no endpoint any more goes to maintenance, and what drains to drain: HAProxy
  * finishes there what is in flight. HAProxy itself is asked each time how its servers are, so it
  * may restart, and gfeed may, at any moment.
@@ -38,15 +38,16 @@ void haproxy_servers_free(struct haproxy_servers *servers);
 int haproxy_parse(const char *text, const char *backend, const char *prefix, uint32_t max,
         struct haproxy_servers *out, struct error *err);
 
-/* One command a line; none: it is all as it must be. Returns how many endpoints found no server. */
+/* Write the commands, one a line; none if all servers are right. Returns how many endpoints found
+ * no server. */
 size_t haproxy_commands(struct haproxy_servers *servers, const char *backend, const char *prefix,
         const struct feed_service *s, size_t port, struct strbuf *commands);
 
 /* --- the runtime API -------------------------------------------------------------------------- */
 
-/* Make the backend's servers the endpoints of `s` and look whether they are. *without: endpoints that
- * found no server. 1: something was changed; 0: all was so; -1 with `err`. Takes two seconds at most
- * for each exchange. */
+/* Make the backend's servers the endpoints of `s`, and check the result. *without: the number of
+ * endpoints that found no server. 1: something was changed; 0: nothing had to change; -1 with
+ * `err`. Each exchange takes two seconds at most. */
 struct haproxy_backend {
 	const char *socket, *backend, *prefix;
 	uint32_t max;

@@ -118,8 +118,8 @@ static int look(const struct haproxy_backend *b, struct haproxy_servers *servers
 	return rc;
 }
 
-/* Many commands are several lines, each with ';' between its commands. Their answers are for people;
- * whether all was done is looked at afterwards. `answer` keeps the last of them. */
+/* Many commands are several lines, each with ';' between its commands. Their answers are for
+ * people; whether all was done is looked at afterwards. `answer` keeps the last of them. */
 static int send_commands(const char *path, char *commands, struct strbuf *answer, struct error *err)
 {
 	struct strbuf line = { 0 };

@@ -43,7 +43,7 @@ struct gate {
 	struct evconnlistener *listener;
 	TAILQ_HEAD(, held) held;
 	uint32_t waiting;        /* WAITING or CONNECTING */
-	uint32_t told;           /* the controller was told of so many */
+	uint32_t told;           /* the number that the controller was told */
 	struct asker_address *v; /* where it answers */
 	size_t n, turn;
 	int64_t found_ms; /* as it was then; INT64_MIN: not known */
@@ -167,7 +167,8 @@ static void on_server(struct bufferevent *bev, short what, void *arg)
 		pass_on(h);
 		return;
 	}
-	/* It is no longer there, or not yet: what the controller says next is tried. */
+	/* The replica is not reachable any more, or not yet: try the next endpoint from the
+	 * controller. */
 	bufferevent_free(bev);
 	h->server = NULL;
 	h->state = WAITING;
@@ -204,7 +205,7 @@ static void connect_all(struct gate *gate)
 	}
 }
 
-/* No replica will come. */
+/* No replica is expected. */
 static void give_up_all(struct gate *gate)
 {
 	struct held *h, *next;
@@ -216,7 +217,7 @@ static void give_up_all(struct gate *gate)
 	}
 }
 
-/* A service that there never was may be about to come; one that was there has been stopped. */
+/* An unknown service may be submitted soon; a service that existed before has been stopped. */
 static void on_found(void *arg, size_t service, enum asker_state state,
         const struct asker_address *v, size_t n)
 {

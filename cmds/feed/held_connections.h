@@ -6,9 +6,9 @@
  *	WAITING  -- a replica serves --> CONNECTING
  *	CONNECTING -- it failed --> WAITING; else --> bytes go both ways (splice.h)
  *
- * A connection that says nothing is not waited for: health checks of load balancers wake no service.
- * More than max_held in these three states, one that waits for longer than wake_wait, and those
- * that wait for a service that is stopped are refused (service_unavailable.h).
+ * A connection that says nothing is not waited for: health checks of load balancers wake no
+ * service. More than max_held in these three states, one that waits for longer than wake_wait, and
+ * those that wait for a service that is stopped are refused (service_unavailable.h).
  */
 #ifndef CMDS_FEED_HELD_CONNECTIONS_H
 #define CMDS_FEED_HELD_CONNECTIONS_H

@@ -22,7 +22,7 @@
 struct source {
 	struct source_which which;
 	struct client *asks, *waits;
-	char *user;          /* whose services, if only the caller's; owned; NULL: anybody's */
+	char *user;          /* only this user's services; owned; NULL: all users' */
 	uint64_t request;    /* the watch that is under way on `waits`; 0: none */
 	uint64_t cursor;     /* of what was told */
 	bool due;            /* to be asked for */
@@ -48,7 +48,7 @@ struct source *source_new(const struct source_which *which, struct error *err)
 		source_free(s);
 		return NULL;
 	}
-	/* The pauses are here: in between there is other work. */
+	/* Pauses are made here, not by the client, because there is other work in between. */
 	client_set_retry(s->asks, 0);
 	client_set_retry(s->waits, 0);
 	backoff_init(&s->backoff, PAUSE_MIN_MS, PAUSE_MAX_MS,
@@ -169,7 +169,7 @@ static int ask_for(struct answer *a, char *const *names, size_t n, struct error 
 	return service_list(a->source->asks, &query, on_service, a, err);
 }
 
-/* One of several is not known: which, is found out one by one. */
+/* One of several services is unknown: ask for them one by one to find out which. */
 static int ask_one_by_one(struct answer *a, struct error *err)
 {
 	for (size_t i = 0; i < a->source->which.n; i++) {
@@ -210,7 +210,7 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 
-	/* Before the question: what changes after it is told. */
+	/* Starts before the question, so that no change after the question is missed. */
 	if (!s->request && start_watch(s, err) < 0)
 		return -1;
 	if (!s->due && now < s->poll_ms) {

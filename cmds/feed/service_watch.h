@@ -1,9 +1,9 @@
 /* service_watch.h - what the controller says of services, as soon as something has changed
  *
- * A change of a replica, or that there is a new one or a new generation, is the trigger (WatchJobs of
- * services from a cursor, on a connection of its own), and then all that is known of the services is
- * asked for; every SOURCE_POLL_MS too, for what is no change of a job. A watch begins with
- * the present state of its jobs, and each of its messages causes a question: nothing is missed
+ * A change of a replica, or that there is a new one or a new generation, is the trigger (WatchJobs
+ * of services from a cursor, on a connection of its own), and then all that is known of the
+ * services is asked for; every SOURCE_POLL_MS too, for what is no change of a job. A watch begins
+ * with the present state of its jobs, and each of its messages causes a question: nothing is missed
  * between the two connections.
  *
  * A failure changes nothing; the next call tries again, after a pause that grows up to a second.

@@ -54,7 +54,8 @@ static void forward(struct side *s)
 		bufferevent_disable(s->bev, EV_READ);
 }
 
-/* Everything that may follow from a change: the end is passed on behind the last byte. May free it. */
+/* Everything that may follow from a change: the end is passed on behind the last byte. May free
+ * it. */
 static void go_on(struct splice *sp)
 {
 	const struct timeval linger = { SPLICE_LINGER_S, 0 };

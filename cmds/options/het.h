@@ -5,10 +5,10 @@
  * that the first nodes are the first component's. All nodes of a job get the same, which is the
  * largest amount that a component asks of a node.
  *
- * What is no amount must be the same in all components, or be said in the first alone (GPU types,
- * partition, account, QOS, features). Name, files and what else concerns the script are the first
- * component's: the script runs once, on the first node. Lists of nodes and licences are joined, and
- * the longest time limit counts.
+ * Values that are not amounts must be the same in all components, or be given for the first alone
+ * (GPU types, partition, account, QOS, features). Name, files and what else concerns the script are
+ * the first component's: the script runs once, on the first node. Lists of nodes and licences are
+ * joined, and the longest time limit counts.
  *
  * The nodes of each component are signed with the job as HET_NODES_VARIABLE ("2,1"); the node that
  * runs the script makes SLURM_HET_SIZE and SLURM_JOB_NODELIST_HET_GROUP_0 and so on of it

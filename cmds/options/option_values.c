@@ -73,7 +73,7 @@ SETTER(option_set_path)
 	return option_keep(o, row, value);
 }
 
-/* As sbatch has it: "none" is no file. */
+/* As in sbatch, "none" means no file. */
 SETTER(option_set_file)
 {
 	return option_set_path(o, row, strcasecmp(value, "none") ? value : "/dev/null", err);
@@ -86,7 +86,7 @@ SETTER(option_set_command)
 	return option_keep(o, row, value);
 }
 
-/* Nothing is a value too: it takes back what a weaker source said. */
+/* The empty value is allowed: it cancels the value of a weaker source. */
 SETTER(option_set_text_or_none)
 {
 	return check_plain(value, OPTIONS_TEXT_MAX, err) < 0 ? -1 : option_keep(o, row, value);
@@ -324,7 +324,7 @@ SETTER(option_set_max_wait)
 	return 0;
 }
 
-/* Nothing is a value too: whenever. */
+/* The empty value is allowed: it sets no time. */
 SETTER(option_set_when)
 {
 	*FIELD(o, row, int64_t) = 0;

@@ -37,10 +37,10 @@
 #define OPTIONS_REMARK_MAX    1024
 #define OPTIONS_ATTEMPTS_MAX  1000
 #define REQUEUE_DELAY_DEFAULT UINT32_MAX
-#define REQUEUE_DELAY_S       10 /* with --requeue-on: a job that fails at once is not run in a loop */
+#define REQUEUE_DELAY_S       10 /* with --requeue-on: no tight loop of failing runs */
 #define OPTIONS_PATH_MAX      4095 /* PATH_MAX without its NUL */
 
-/* What can be said in one way only. */
+/* Values that several options can set: one source may give only one of these options. */
 enum options_one { OPTIONS_ONE_CPUS, OPTIONS_ONE_MEM, OPTIONS_ONE_AGAIN, OPTIONS_ONES };
 
 /* What a number of GPUs is of. In one source they may stand together and must agree
@@ -68,7 +68,7 @@ struct submit_options {
 	uint32_t ntasks, ntasks_per_node, ntasks_per_gpu;
 	bool steps; /* tasks_settle(): it has steps */
 	uint32_t nodes_min, nodes_max;     /* 0: not given */
-	bool nodes_ours;                   /* --nodes was said to us, and not to sbatch */
+	bool nodes_ours;                   /* --nodes is an option of ours, not of sbatch */
 	bool as_sbatch; /* sbatch was called: its script runs once, whatever says so */
 	bool of_sbatch;                    /* what is set now comes from #SBATCH lines, SBATCH_* */
 	uint32_t time_limit_s;             /* 0: not given; UINT32_MAX: none */
@@ -91,7 +91,8 @@ struct submit_options {
 	        quiet;
 	char *labels[LABELS_MAX + 1]; /* "key=value", NULL behind the last */
 	size_t n_labels;
-	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner (het.h). */
+	/* The components behind `#SBATCH hetjob` lines, in order, each the next one's owner
+	 * (het.h). */
 	struct submit_options *component;
 	struct service_options service;
 	bool components_differ; /* tasks_settle(): in what they ask of a node */

@@ -114,8 +114,7 @@ static int multiply_gpus(struct submit_options *o, uint32_t tasks, struct error 
 	return 0;
 }
 
-/* --- GPUs that were said in several ways ---------------------------------------------------------
- */
+/* --- GPUs that were said in several ways ------------------------------------------------------ */
 
 static const char *const gpus_ways[OPTIONS_GPUS_WAYS] = { [OPTIONS_GPUS] = "--gpus",
 	[OPTIONS_GPUS_PER_TASK] = "--gpus-per-task",
@@ -157,7 +156,7 @@ static bool gpus_agree(const char *a, uint64_t times_a, const char *b, uint64_t 
 	return true;
 }
 
-/* What one source says of GPUs in several ways must agree; what is said of a node then counts. */
+/* The GPU options of one source must agree; then the number for each node counts. */
 static int settle_gpus(struct submit_options *o, uint32_t tasks, struct error *err)
 {
 	uint64_t times[OPTIONS_GPUS_WAYS];
@@ -202,7 +201,7 @@ static const char *part_option(const struct submit_options *o)
 	return o->gpu_mem_mb ? "--gpu-mem" : o->gpu_share_milli ? "--gpu-share" : NULL;
 }
 
-/* A part of no GPU is a slip: it would be given one. */
+/* A part of a GPU with 0 GPUs is a mistake: the job would get a GPU. */
 static int check_part(const struct submit_options *o, struct error *err)
 {
 	const char *option = part_option(o);

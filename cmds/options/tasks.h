@@ -8,7 +8,8 @@
  * Tasks are started by srun inside the job (cmds/steps/README.md), or are the script's own affair
  * (mpirun, a loop); they are counted for their CPUs and told as SLURM_NTASKS. The script of a job
  * with steps runs once, on the first node: that is so where tasks are asked for,
- * and for scripts written for Slurm. `gsubmit --nodes` without tasks starts the script on each node.
+ * and for scripts written for Slurm. `gsubmit --nodes` without tasks starts the script on each
+ * node.
  *
  * Pure.
  */

@@ -11,7 +11,7 @@
 #include "cmds/run/runlink.h"
 
 #define GRUN_PATIENCE_S 30
-#define GRUN_RETRY_MS   (15 * 60 * 1000) /* a controller that is away is sat out so long */
+#define GRUN_RETRY_MS   (15 * 60 * 1000) /* grun waits so long for an absent controller */
 
 #define GRUN_GIVEN_MAX 128
 
@@ -37,16 +37,16 @@ struct grun {
 	int signals;      /* signalfd(2) */
 	int64_t began_ms; /* waiting for the start */
 	bool told_waits, told_lost, asked_why;
-	int64_t int_ms;    /* the last ^C that only asked */
+	int64_t int_ms;    /* the last ^C that did not cancel */
 	int64_t cancel_ms; /* when it is to be cancelled, 0: not */
-	int ints;          /* ^C that meant it */
+	int ints;          /* the ^C that count for a cancel */
 	int ended_by;      /* a signal that ended us rather than the job; 0: none */
 	bool too_late;     /* --immediate */
 };
 
 extern struct cmd grun_cmd;
 
-/* --- grun_signals.c: ^C and other signals -------------------------------------------------------- */
+/* --- grun_signals.c: ^C and other signals ----------------------------------------------------- */
 
 /* Signals come through a descriptor from here on. -1 with `err`. */
 int grun_catch_signals(struct grun *g, struct error *err);
@@ -56,7 +56,7 @@ void grun_end_after_interrupt(struct grun *g);
 /* A line for people, on a terminal that may be lent to the program. */
 void grun_notice(const struct grun *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- grun.c ---------------------------------------------------------------------------------------- */
+/* --- grun.c ----------------------------------------------------------------------------------- */
 
 /* The job's name: of the command where nothing is said. The caller frees it. */
 char *grun_make_name(const struct grun *g);
@@ -64,12 +64,12 @@ char *grun_make_name(const struct grun *g);
 /* The folder that it runs in; the caller frees it. */
 int grun_make_cwd(const struct grun *g, char **cwd, struct error *err);
 
-/* --- grun_tasks.c ---------------------------------------------------------------------------------- */
+/* --- grun_tasks.c ----------------------------------------------------------------------------- */
 
 /* Several processes, as the tasks of one step: all of it. Our exit status; -1 with `err`. */
 int grun_tasks(struct grun *g, struct error *err);
 
-/* --- grun_attached.c ------------------------------------------------------------------------------- */
+/* --- grun_attached.c -------------------------------------------------------------------------- */
 
 /* From a job that has been submitted to our exit status; -1 with `err`. */
 int grun_attached(struct grun *g, struct error *err);

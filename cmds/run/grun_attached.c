@@ -1,9 +1,9 @@
-/* grun_attached.c - grun.h: from a job that is there to its end, and to our exit status
+/* grun_attached.c - see grun.h: follows a submitted job to its end, and returns its exit status
  *
  *   wait     for its start: why it does not, once
  *   run      its input and output are ours (runio.h)
  *   break    the connection is made again
- *   end      what it ended as is what we end as
+ *   end      our exit status is that of the job
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -142,7 +142,7 @@ static void wait_for_something(struct grun *g)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* The last words: what has arrived, that we go. */
+/* Send the last messages: how much output has arrived, and that this client leaves. */
 static void send_the_last(struct grun *g)
 {
 	struct error err;
@@ -197,7 +197,8 @@ static int end(struct grun *g, struct error *err)
 	return status_of(g);
 }
 
-/* It could not be started: it would be tried again, and we are not to wait for that. */
+/* A node could not start the run. The controller would try again, but grun does not wait for
+ * that. */
 static bool give_it_up(struct grun *g)
 {
 	if (!g->link.refused)

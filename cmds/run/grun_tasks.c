@@ -1,4 +1,4 @@
-/* grun_tasks.c - several processes: the tasks of one step, in a job that is made for it; see grun.h */
+/* grun_tasks.c - several processes, as the tasks of one step in a job made for it; see grun.h */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 /* runio.h - a command's stdin, stdout and stderr as those of a program elsewhere
  *
  * Over one stream (encrypted_stream.h) after another: what is counted here is of all of them, so
- * that after a break the next one goes on where the last was. Of what was read from stdin the part is kept that
- * the other side has not said to have; of what came the other side keeps what was not said to have
- * been written. Nothing blocks.
+ * that after a break the next one goes on where the last was. Input that was read from stdin is
+ * kept until the other side has acknowledged it; the other side keeps output until this side has
+ * acknowledged that it is written. Nothing blocks.
  */
 #ifndef CMDS_RUNIO_H
 #define CMDS_RUNIO_H
@@ -30,7 +30,7 @@ struct runio {
 	int write_errno;                /* the error, if it is another one */
 	/* Of stdin: in[] is what has come from number in_first to in_read. */
 	uint64_t in_first, in_sent, in_read, in_taken;
-	bool in_end, in_end_sent, in_off; /* off: not ours to read just now */
+	bool in_end, in_end_sent, in_off; /* off: stdin must not be read now */
 	uint64_t signals;                 /* to be sent: 1 << number */
 	bool window;                      /* its size is to be sent */
 	uint8_t in[CHANNEL_IN_MAX];
@@ -49,7 +49,7 @@ size_t runio_poll(const struct runio *io, struct pollfd p[2]);
 /* Stdin has something, or its end. */
 void runio_read(struct runio *io);
 
-/* Say that we go and the run is to go on. -1: it cannot be said. */
+/* Tell the other side that this client leaves and the run continues. -1: it cannot be sent. */
 int runio_detach(struct runio *io, struct error *err);
 
 #endif

@@ -50,10 +50,10 @@ int runlink_timeout(const struct runlink *l);
 /* The connection, to poll; fd -1: there is none. */
 struct pollfd runlink_poll(const struct runlink *l);
 
-/* The stream is dead: the next one is tried for. */
+/* The stream is dead: another one is tried. */
 void runlink_stream_lost(struct runlink *l, const struct error *why);
 
-/* The job has ended, and nothing more is to be had of it: all of its output, or no stream. */
+/* The job has ended, and no more output can come: all of it is here, or there is no stream. */
 bool runlink_is_done(const struct runlink *l);
 
 int runlink_ask_why(struct runlink *l, struct error *err); /* why it waits */

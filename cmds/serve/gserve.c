@@ -1,4 +1,4 @@
-/* gserve.c - services: how they are, and what is to become of them
+/* gserve.c - shows services, and changes or stops them
  *
  * What gserve can do is a table of subcommands. What begins with none of them shows services. An
  * option may stand in front of the subcommand too, so the words are looked up once all are read.

@@ -40,7 +40,7 @@ struct gserve {
 	const struct verb *verb;
 	char **names; /* the words behind the verb's own */
 	size_t n;
-	bool details; /* show: of those that are named, all there is */
+	bool details; /* show: all details of the named services */
 	struct client *client;
 };
 

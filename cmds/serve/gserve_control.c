@@ -35,7 +35,7 @@ static size_t verb_of(const char *word)
 	return i;
 }
 
-/* To each service of the line; each that is refused is told. The first error is returned. */
+/* Apply it to each service of the command line, and print each refusal. Returns the first error. */
 static int control_each(struct gserve *g, Gpusched__ServiceControl *m, size_t n, struct error *err)
 {
 	size_t verb = verb_of(g->verb->word);

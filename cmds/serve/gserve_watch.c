@@ -128,7 +128,7 @@ static int wait_for_change(struct watch *w, struct error *err)
 
 /* --- what is shown --------------------------------------------------------------------------- */
 
-/* Loads are no change: they would be a line every few seconds. */
+/* A changed load does not count as a change: it would print a line every few seconds. */
 static Gpusched__Service *without_load(const Gpusched__Service *s)
 {
 	Gpusched__Service *copy = (Gpusched__Service *)msg_copy(&s->base);
@@ -298,7 +298,7 @@ int serve_watch(struct gserve *g, struct error *err)
 		stop_waiting(&w);
 		follow(&w, &why);
 		if (!getenv(CLIENT_RETRY_VARIABLE) && w.n_watched + w.n_known)
-			client_set_retry(w.asks, -1); /* it was there, and will be again */
+			client_set_retry(w.asks, -1); /* the controller will come back */
 	} while (client_pause(w.asks, &why));
 	*err = why;
 	clear(&w);

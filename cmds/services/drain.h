@@ -1,10 +1,10 @@
 /* drain.h - when a replica that is drained may end
  *
- * It goes on for DRAIN_LEAST_MS, in which load balancers take it out, and then until its server has
- * said twice in a row that nothing is in flight; without metrics there is no such wait. It ends at
- * the latest when its drain time is over, and DRAIN_SPARE_MS before the deadline of the
- * interruption file, whatever is in flight. A replica that was never READY has nothing in flight
- * and ends at once. Pure.
+ * A drained replica runs for DRAIN_LEAST_MS more, in which load balancers remove it, and then until
+ * its server has reported twice in a row that no request is in flight; without metrics there is no
+ * such wait. It ends at the latest when its drain time is over, and DRAIN_SPARE_MS before the
+ * deadline of the interruption file, whatever is in flight. A replica that was never READY has
+ * nothing in flight and ends at once. Pure.
  */
 #ifndef CMDS_SERVICES_DRAIN_H
 #define CMDS_SERVICES_DRAIN_H

@@ -1,7 +1,8 @@
 /* fetch.h - one connection to the replica's server: opened, or a GET and its answer
  *
  * A fetch never blocks and has a deadline for all of it. It tries the target's addresses in turn
- * (server_address.h) until one of them takes the connection. There is one at a time of each struct fetch.
+ * (server_address.h) until one of them takes the connection. There is one at a time of each struct
+ * fetch.
  */
 #ifndef CMDS_SERVICES_FETCH_H
 #define CMDS_SERVICES_FETCH_H

@@ -3,9 +3,9 @@
  *	gprobe OPTIONS -- SCRIPT [ARGUMENT...]
  *
  * The shepherd executes it in place of the script, as the owner, in the run's cgroup. It starts the
- * script, probes it (health.h), asks for its load (scrape.h), tells the shepherd of both
- * (shepherd_lines.h), and ends as the script does. One thread; nothing in it blocks, and nothing grows with what the
- * server answers.
+ * script, probes it (health.h), asks for its load (scrape.h), reports both to the shepherd
+ * (shepherd_lines.h), and ends as the script does. One thread; nothing in it blocks, and its memory
+ * does not grow with the server's answers.
  *
  *	SERVING -- TERM --> DRAINING (drain.h) -- it is over --> ENDING: TERM to the script's group
  *	SERVING -- not READY in time, live probe fails --> KILLING: the same, and KILL after 10 s

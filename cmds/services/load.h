@@ -1,7 +1,8 @@
 /* load.h - the load of a replica, as its server says it
  *
  * The server's metrics say it (server_metrics.h), or a script that writes words into RUN_DIR/load:
- * "running=3 waiting=7 kv=0.4 requests=12 tokens=300". A load that is not known has no numbers. Pure.
+ * "running=3 waiting=7 kv=0.4 requests=12 tokens=300". A load that is not known has no numbers.
+ * Pure.
  */
 #ifndef CMDS_SERVICES_LOAD_H
 #define CMDS_SERVICES_LOAD_H

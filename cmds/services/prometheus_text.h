@@ -1,8 +1,8 @@
 /* prometheus_text.h - sums of samples in the Prometheus text format, read as they stream past
  *
  * A reader knows at most METRICS_MAX names and adds up all samples of each, whatever their labels.
- * One label may be that of parts: a sample with a value of it is a part of the sample without one,
- * and is not added. The reader keeps one word and no line, so its size does not depend on the text.
+ * One label may mark parts: a sample that has this label is a part of the sample without it, and is
+ * not added. The reader keeps one word and no line, so its size does not depend on the text.
  * Comments, other metrics, timestamps and exemplars are skipped; lines end in LF or CR LF.
  *
  * A sample that is no number, is NaN, infinite, negative or above METRICS_VALUE_MAX makes its

@@ -1,8 +1,8 @@
 /* server_metrics.h - what the inference servers call their metrics, and the load that these say
  *
- * A server is known by a preset ("vllm"): the names of its metrics, in one table. Samples of one name
- * are added up; shares of the KV cache are averaged. A load is known when all gauges of its preset are
- * (the KV cache's may miss). Pure.
+ * A server is known by a preset ("vllm"): the names of its metrics, in one table. Samples of one
+ * name are added up; shares of the KV cache are averaged. A load is known when all gauges of its
+ * preset are (the KV cache's may miss). Pure.
  */
 #ifndef CMDS_SERVER_METRICS_H
 #define CMDS_SERVER_METRICS_H

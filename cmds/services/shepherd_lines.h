@@ -1,7 +1,7 @@
 /* shepherd_lines.h - what gprobe tells its shepherd, in lines through a pipe
  *
- * Each line is at most SHEPHERD_LINE_MAX bytes and written at once, so the reader never sees a part of
- * one. A pipe that is full never blocks: what it has no room for is kept, one line of each kind,
+ * Each line is at most SHEPHERD_LINE_MAX bytes and written at once, so the reader never sees a part
+ * of one. A pipe that is full never blocks: what it has no room for is kept, one line of each kind,
  * and a newer one takes its place. A load is told at most once a second, and one that is the same
  * again every 5 s, so that its reader knows how old it is. When the reader is gone all is thrown
  * away.

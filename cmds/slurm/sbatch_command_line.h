@@ -1,8 +1,8 @@
 /* sbatch_command_line.h - options of sbatch on gsubmit's command line
  *
- * What sbatch and gsubmit both have means there what it means in a #SBATCH line (sbatch_options.h): none is
- * no file, --time=0 no limit. What gsubmit has not is ignored with a warning or refused, by its
- * name, for the same reason as in a script; --help does not list it.
+ * An option that both sbatch and gsubmit have means the same as in a #SBATCH line
+ * (sbatch_options.h): "none" is no file, --time=0 no limit. An option that gsubmit lacks is ignored
+ * with a warning, or refused by name, for the same reason as in a script; --help does not list it.
  */
 #ifndef CMDS_SBATCH_COMMAND_LINE_H
 #define CMDS_SBATCH_COMMAND_LINE_H

@@ -489,7 +489,8 @@ int sbatch_from_script(struct submit_options *o, const char *script, size_t len,
 
 /* --- variables ------------------------------------------------------------------------------ */
 
-/* What sbatch(1) reads, and which option it is, where that is not the same in small letters. */
+/* The variables that sbatch(1) reads, and the option of each whose name is not the same in small
+ * letters. */
 static const struct {
 	const char *name, *option;
 } variables[] = {

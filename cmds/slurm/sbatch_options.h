@@ -6,8 +6,8 @@
  * knows goes there, whatever the row says: so a new option of ours needs no change here. The manual
  * lists the rows (a test compares).
  *
- * Long options may be abbreviated as far as they stay clear. A word that is no option is an error, as
- * for sbatch. `hetjob` (or `packjob`) alone on a line begins the next component of a job
+ * Long options may be abbreviated as far as they stay clear. A word that is no option is an error,
+ * as for sbatch. `hetjob` (or `packjob`) alone on a line begins the next component of a job
  * (cmds/options/het.h).
  *
  * Pure; foreign bytes.
@@ -54,9 +54,9 @@ struct sbatch_row {
 };
 
 const struct sbatch_row *sbatch_rows(size_t *n);
-enum sbatch_kind sbatch_kind(const struct sbatch_row *row); /* with options.h's say */
+enum sbatch_kind sbatch_kind(const struct sbatch_row *row); /* SBATCH_SAME if options.h has it */
 
-/* Our option that it is, if a script may have that; or NULL. */
+/* The option of options.h that it equals, if a script may have that option; or NULL. */
 const struct option_row *sbatch_ours(const struct sbatch_row *row);
 
 /* What sbatch means by `value` (NULL: it stood without one). NULL without `err` set if it stays
@@ -66,7 +66,7 @@ const char *sbatch_convert(const struct sbatch_row *row, const char *value,
 int sbatch_refuse(const struct sbatch_row *row, struct error *err); /* -1: why there is none */
 const char *sbatch_ignored(const struct sbatch_row *row, char text[SBATCH_TEXT]);
 
-/* What is ignored. `text` is one plain line. */
+/* Called for each option that is ignored. `text` is one plain line. */
 typedef void sbatch_warn(void *arg, unsigned line, const char *text);
 
 /* Apply the #SBATCH lines of a script. Where there is at least one, the job is one that sees
@@ -74,8 +74,7 @@ typedef void sbatch_warn(void *arg, unsigned line, const char *text);
 int sbatch_from_script(struct submit_options *o, const char *script, size_t len, sbatch_warn *warn,
         void *arg, unsigned *late, struct error *err);
 
-/* Apply the SBATCH_* variables that sbatch(1) reads; others are nothing to us. Warnings have line
- * 0.
+/* Apply the SBATCH_* variables that sbatch(1) reads, and no others. Warnings have line 0.
  */
 int sbatch_from_environment(struct submit_options *o, char *const *environment, sbatch_warn *warn,
         void *arg, struct error *err);

@@ -1,8 +1,8 @@
 /* slurmenv.h - the part of Slurm's environment that the submitter knows
  *
  * sbatch tells a job some of the options that it was given: SLURM_NTASKS is there with --ntasks and
- * not without. Those are put into the environment that is signed; the node adds what it alone knows
- * (noded/job/jobenv.h), because of the SLURM_JOB_ID that is among them.
+ * not without. These variables go into the environment that is signed. SLURM_JOB_ID is among them,
+ * and makes the node add the variables that only it knows (noded/job/jobenv.h).
  *
  * Pure.
  */

@@ -1,8 +1,8 @@
 /* command_line.h - programs under Slurm's names: what all of them do alike
  *
- * One program (main.c) is all of them: it looks at the name that it was started by. Each is a row
- * of `fronts`: its options as a table, its fields, and one function. They print what Slurm 22.05
- * prints, since other programs parse it to the byte, and end with Slurm's exit statuses.
+ * All of them are one program (main.c), which goes by the name that it was started with. Each is a
+ * row of `fronts`: its options as a table, its fields, and one function. They print what Slurm
+ * 22.05 prints, since other programs parse it to the byte, and end with Slurm's exit statuses.
  *
  * An option has one of three verdicts: it means what it means in Slurm; it differs, and the row
  * says how; or there is none such, and the row says why: that sentence is the error. No option is
@@ -85,8 +85,8 @@ int front_parse(const char *name, front_argument *argument, int argc, char **arg
 
 /* "NAME: error: TEXT". Returns FRONT_FAILED. */
 int front_fail(const char *name, const struct error *err);
-/* The same of what could not be asked: where the controller was not reached, what Slurm says of
- * that ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"). */
+/* The same for a failed request: if the controller was not reached, the text is that of Slurm
+ * ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"). */
 int front_fail_load(const char *name, const char *call, const struct error *err);
 bool front_unreachable(const struct error *err);
 void front_say(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -97,8 +97,8 @@ int front_finish(const char *name, int status);
 /* --clusters: 1 `value` is this cluster, or all; 0 with a message: it is another. */
 int front_clusters(const char *name, const char *value, const char *cluster);
 
-/* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters or
- * NULL. NULL with a message: there is none, or another cluster is meant. */
+/* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters
+ * or NULL. NULL with a message: there is none, or another cluster is meant. */
 struct client *front_client(const char *name, const char *call, const char *clusters);
 /* The name of that client's cluster, which lives as long as it does; before one is made "". */
 const char *front_cluster(void);

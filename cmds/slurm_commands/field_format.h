@@ -60,7 +60,7 @@ struct fields {
 	char *before; /* text in front of the first; owned */
 };
 
-/* Of `-o`: what is no field stands as it is, and is named on stderr, as Slurm does. */
+/* Of `-o`: text that is no field is copied as it is, and named on stderr, as in Slurm. */
 void fields_letters(struct fields *f, const char *program, const char *format,
         const struct front_field *table, size_t n);
 /* Of `-O`. */

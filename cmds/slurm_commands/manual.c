@@ -130,8 +130,7 @@ static void print_records(FILE *out)
 	}
 }
 
-/* --- srun and salloc, which are programs of their own -------------------------------------------
- */
+/* --- srun and salloc, which are programs of their own ----------------------------------------- */
 
 static struct entry entry_of_srun(const void *table, size_t i)
 {

@@ -1,6 +1,6 @@
 /* sacctmgr.c - accounts, users and qualities of service, as Slurm's sacctmgr lists them
  *
- * They are in gpusched.conf: they are listed, and whatever would change them is refused.
+ * They are kept in gpusched.conf: sacctmgr only lists them, and each change is refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +260,7 @@ static int load(struct sacctmgr *s, struct error *err)
 
 	if (client_call(s->client, &calls[0], err) < 0)
 		return -1;
-	/* Not all users may see the configuration: then one quality of service is told. */
+	/* If the user may not see the configuration, one quality of service is listed. */
 	if (client_call(s->client, &calls[1], err) < 0 && err->code != ERR_NOT_PERMITTED)
 		return -1;
 	if (!s->n_qos)
@@ -407,8 +407,7 @@ static const struct {
 };
 #define N_ENTITIES (sizeof(entities) / sizeof(entities[0]))
 
-/* --- the command line --------------------------------------------------------------------------
- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static const struct front_option options[] = {
 	FRONT_ROW(struct sacctmgr, with_assoc, "associations", 's', FRONT_PLAIN, cmd_set_flag),

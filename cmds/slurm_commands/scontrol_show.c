@@ -161,7 +161,7 @@ static int show_partitions(struct scontrol *s)
 
 /* --- the configuration ----------------------------------------------------------------------- */
 
-/* Slurm's names of what the configuration says, and what is always so. `key` is of the section
+/* Slurm's names for keys of the configuration, and its constant lines. `key` is of the section
  * "controller"; NULL: `value` stands. */
 static const struct {
 	const char *name, *key, *value;
@@ -245,7 +245,8 @@ static int show_config(struct scontrol *s)
 
 	if (!scontrol_client(s))
 		return FRONT_FAILED;
-	/* Not all users may see it: what is always so is said all the same. */
+	/* If the user may not see the configuration, the constant lines are printed all the
+	 * same. */
 	if (client_call(s->client, &call, &err) < 0 && err.code != ERR_NOT_PERMITTED)
 		return front_fail_load("scontrol", "slurm_load_ctl_conf error", &err);
 	slurm_time(&now, (int64_t)time(NULL) * 1000000, "");
@@ -373,8 +374,7 @@ int scontrol_show(struct scontrol *s)
 	return FRONT_FAILED;
 }
 
-/* --- scontrol write batch_script ---------------------------------------------------------------
- */
+/* --- scontrol write batch_script -------------------------------------------------------------- */
 
 static int on_script(const ProtobufCMessage *m, void *arg, struct error *err)
 {

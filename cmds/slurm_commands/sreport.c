@@ -69,8 +69,7 @@ static const struct front_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* --- what was used -----------------------------------------------------------------------------
- */
+/* --- what was used ---------------------------------------------------------------------------- */
 
 static int on_report(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -146,8 +145,7 @@ static int ask(struct sreport *s, struct client *c, struct error *err)
 	return client_call(c, &call, err);
 }
 
-/* --- reports ------------------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static void put(struct sreport *s, const struct line *line)
 {
@@ -232,8 +230,7 @@ static const struct front_word words[] = {
 
 FRONT_TABLE(word, sreport_words, words)
 
-/* --- the command line ----------------------------------------------------------------------------
- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name, *unit;

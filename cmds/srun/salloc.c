@@ -22,8 +22,7 @@ const char *srun_name = "salloc";
 #define POLL_MS           200
 #define EXIT_NOT_EXECUTED 1
 
-/* --- the command's environment
- * -------------------------------------------------------------------- */
+/* --- the command's environment ---------------------------------------------------------------- */
 
 static void set_number(const char *name, uint64_t v)
 {
@@ -85,8 +84,7 @@ static void set_environment(const struct srun_options *o, const struct srun_allo
 	setenv("SLURM_SUBMIT_HOST", host, 1);
 }
 
-/* --- the command
- * ---------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static char **shell_words(void)
 {
@@ -169,8 +167,7 @@ static int run_command(const struct srun_options *o, const struct srun_allocatio
 	return status;
 }
 
-/* --- all of it
- * ------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 /* In an allocation that is there. */
 static int run_in(const struct srun_options *o, const struct srun_allocation *a, bool no_shell,

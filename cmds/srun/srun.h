@@ -25,8 +25,7 @@ extern const char *srun_name;
 void srun_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void srun_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- srun_connect.c: the way to the job's manager of steps ------------------------------------------
- */
+/* --- srun_connect.c: the way to the job's manager of steps ------------------------------------ */
 
 struct srun_job {
 	uint64_t id; /* 0: none, one is to be made */
@@ -47,8 +46,7 @@ int srun_ask_job(struct srun_job *job, struct error *err);
 int srun_connect(const struct srun_job *job, struct error *err);
 void srun_hang_up(void); /* when its descriptor is closed, or was not there */
 
-/* --- srun_output.c: output of tasks to where it goes
- * ------------------------------------------------- */
+/* --- srun_output.c: output of tasks to where it goes ------------------------------------------ */
 
 enum srun_where { SRUN_ALL, SRUN_NONE, SRUN_TASK, SRUN_FILE, SRUN_NODE };
 
@@ -87,8 +85,7 @@ void srun_out_end(struct srun_out *o); /* lines without an end too */
 /* What --output or --error says: "all", "none", a task's number, a file. `fd` is 1 or 2. */
 void srun_dest_read(struct srun_dest *d, const char *text, int fd);
 
-/* --- srun_request.c: from options to a request
- * ---------------------------------------------------- */
+/* --- srun_request.c: from options to a request ------------------------------------------------ */
 
 struct srun_part {
 	struct srun_options o;
@@ -103,14 +100,12 @@ struct srun_part {
 int srun_request_make(struct srun_part *part, size_t follow, struct error *err);
 void srun_request_clear(struct srun_part *part);
 
-/* --- srun_step.c: the step from its request to its end
- * -------------------------------------------- */
+/* --- srun_step.c: the step from its request to its end ---------------------------------------- */
 
 /* Runs it over `fd`; returns the exit status, or SRUN_FAILED. */
 int srun_step(struct srun_part *parts, size_t n, const struct srun_job *job, int fd);
 
-/* --- srun_allocate.c: a job that is made for a step, or for salloc
- * ------------------------------------- */
+/* --- srun_allocate.c: a job that is made for a step, or for salloc ---------------------------- */
 
 struct srun_allocation {
 	struct srun_job job;
@@ -120,7 +115,8 @@ struct srun_allocation {
 	int stopped; /* the signal that ended the waiting; 0: none */
 };
 
-/* What the command line and the variables say of the job that is to be made; for options_clear(). */
+/* What the command line and the variables say of the job that is to be made; for
+ * options_clear(). */
 int srun_job_options(
         const struct srun_options *o, struct submit_options *job, struct error *err);
 
@@ -138,10 +134,10 @@ void srun_quit(int fd, int status);
 /* Cancel it where there is no way to quit it. */
 void srun_cancel(uint64_t job);
 
-/* --- srun_outside_job.c: a step in a job that is made for it, which ends with it
- * --------------------------------------------------------------------------------------- */
+/* --- srun_outside_job.c: a step in a job that is made for it, which ends with it -------------- */
 
-/* Returns as srun_step(); -1 with `err`. *stopped: the signal that ended the waiting, or 0. */
+/* Returns what srun_step() returns; -1 with `err`. *stopped: the signal that ended the wait, or
+ * 0. */
 int srun_alone(struct srun_part *parts, size_t n, struct submit_options *job, uint32_t patience_s,
         int *stopped, struct error *err);
 

@@ -21,8 +21,8 @@
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
-#define TELL_MS 150   /* a job that starts at once is not said to wait */
-#define QUIT_MS 10000 /* for the allocation to hear that it is to end */
+#define TELL_MS 150   /* no message for a job that starts at once */
+#define QUIT_MS 10000 /* time for the allocation to learn that it must end */
 
 extern char **environ;
 
@@ -31,8 +31,7 @@ static const char script[] = "#!/bin/sh\n# an allocation for srun\n";
 
 static volatile sig_atomic_t stopped; /* by that signal */
 
-/* --- what is asked for
- * ---------------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 static int apply(struct submit_options *job, const char *name, const char *value, struct error *err)
 {
@@ -126,8 +125,7 @@ static int make_spec(const struct srun_options *o, struct submit_options *job, u
 	return 0;
 }
 
-/* --- waiting for it
- * ------------------------------------------------------------------------------- */
+/* --- waiting for it --------------------------------------------------------------------------- */
 
 static void on_stop(int sig)
 {
@@ -258,8 +256,7 @@ void srun_cancel(uint64_t job)
 	client_free(c);
 }
 
-/* --- all of it
- * ------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int allocate(struct client *c, const struct srun_options *o, const struct gpusched_spec *s,
         struct srun_allocation *a, struct error *err)
@@ -303,8 +300,7 @@ void srun_allocation_clear(struct srun_allocation *a)
 	free(a->partition);
 }
 
-/* --- --test-only
- * ---------------------------------------------------------------------------------- */
+/* --- --test-only ------------------------------------------------------------------------------ */
 
 struct verdict {
 	const struct submit_options *job;
@@ -394,8 +390,7 @@ int srun_test_only(const struct srun_options *o, struct error *err)
 	return rc;
 }
 
-/* --- its end
- * -------------------------------------------------------------------------------------- */
+/* --- its end ---------------------------------------------------------------------------------- */
 
 /* The reply to a control, or that there will be none. 1: it is there. */
 static int take_reply(struct steplink *l, struct error *err)

@@ -94,8 +94,7 @@ int srun_find_job(const struct srun_options *o, struct srun_job *job, struct err
 	return 0;
 }
 
-/* --- a job elsewhere -----------------------------------------------------------------------------
- */
+/* --- a job elsewhere -------------------------------------------------------------------------- */
 
 struct asking {
 	struct srun_job *job;
@@ -194,8 +193,7 @@ void srun_hang_up(void)
 	bridge = NULL;
 }
 
-/* --- the job's first node ------------------------------------------------------------------------
- */
+/* --- the job's first node --------------------------------------------------------------------- */
 
 static int try_socket(const char *path)
 {

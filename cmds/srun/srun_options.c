@@ -22,8 +22,7 @@
 	        const char *value __attribute__((unused)),           \
 	        struct error *err __attribute__((unused)))
 
-/* --- setters ------------------------------------------------------------------------------------
- */
+/* --- setters ---------------------------------------------------------------------------------- */
 
 /* Slurm's text. */
 static int bad_number(const struct srun_row *row, const char *value, struct error *err)
@@ -244,8 +243,7 @@ static SETTER(set_refused)
 	return error_set(err, ERR_USAGE, "--%s: %s", row->name, row->text);
 }
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(struct srun_options, field)
 #define NO_BOARDS "nodes are chosen by features: --constraint"
@@ -424,8 +422,7 @@ void srun_options_clear(struct srun_options *o)
 	free(o->command);
 }
 
-/* --- the environment ----------------------------------------------------------------------------
- */
+/* --- the environment -------------------------------------------------------------------------- */
 
 static const char *variable(char *const *environment, const char *name)
 {
@@ -470,8 +467,7 @@ int srun_options_from_environment(
 	return 0;
 }
 
-/* --- the command line ---------------------------------------------------------------------------
- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static int has_arg(enum srun_arg arg)
 {

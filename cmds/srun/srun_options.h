@@ -1,9 +1,9 @@
 /* srun_options.h - srun's options: one table
  *
- * A row is one option of srun(1) of Slurm 22.05: what it sets of a step, the variable that says the
- * same, and what is done about it. What is not in the table, but is an option of sbatch's
- * (cmds/slurm/sbatch_options.h), is about a job: it counts where srun makes one. All other options are
- * unknown, and refused.
+ * A row is one option of srun(1) of Slurm 22.05: the value of the step that it sets, the variable
+ * that sets the same, and its kind (below). An option that is not in the table, but is one of
+ * sbatch (cmds/slurm/sbatch_options.h), concerns a job: it counts if srun makes one. All other
+ * options are unknown, and refused.
  *
  *	SRUN_STEP     it sets something of the step (and of a job that srun makes, as in sbatch)
  *	SRUN_JOB      it is about the job alone: inside of one it says nothing
@@ -73,7 +73,8 @@ struct srun_row {
 
 const struct srun_row *srun_rows(size_t *n);
 
-/* Is an option of sbatch's the step's alone, as files are? It is not asked of a job that is made. */
+/* Does an option of sbatch concern the step alone, as files do? Then a job that is made does not
+ * get it. */
 bool srun_is_of_step(const char *name);
 
 void srun_options_init(struct srun_options *o);
@@ -87,7 +88,7 @@ int srun_options_from_environment(
 int srun_options_from_words(
         struct srun_options *o, int argc, char **argv, bool *unknown, struct error *err);
 
-/* What goes together and what does not, once all is said. */
+/* Checks, once all options are read, which of them exclude each other. */
 int srun_options_check(struct srun_options *o, struct error *err);
 
 void srun_options_help(FILE *out, const char *program);

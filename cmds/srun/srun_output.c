@@ -52,8 +52,7 @@ void srun_out_begin(struct srun_out *o, uint32_t tasks, const uint32_t *part_tas
 			o->part_of[at++] = (uint32_t)i;
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* Signals are heard while the reader is slow. */
 static void wait_for_reader(struct srun_out *o, int fd)

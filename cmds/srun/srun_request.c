@@ -19,8 +19,7 @@
 
 extern char **environ;
 
-/* --- the environment ----------------------------------------------------------------------------
- */
+/* --- the environment -------------------------------------------------------------------------- */
 
 /* Names that every task gets, whatever the rule says: what Slurm's and our own programs read. */
 static bool is_always(const char *entry)
@@ -131,8 +130,7 @@ static char **srun_export(const char *rule, char *const *environment)
 	return list;
 }
 
-/* --- the program --------------------------------------------------------------------------------
- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static ProtobufCBinaryData bytes_of(const char *text)
 {
@@ -219,8 +217,7 @@ static int send_program(struct srun_part *part, struct error *err)
 	return rc;
 }
 
-/* --- where ---------------------------------------------------------------------------------------
- */
+/* --- where ------------------------------------------------------------------------------------ */
 
 static int find_cwd(struct srun_part *part, struct error *err)
 {
@@ -259,8 +256,7 @@ static void find_address(char *out, size_t size)
 	freeifaddrs(list);
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void set_input(Gpusched__StepRequest *r, const struct srun_options *o)
 {

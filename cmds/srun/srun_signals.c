@@ -50,8 +50,8 @@ static void send_window(struct srun_run *r)
 	steplink_put(r->link, STEP_WINDOW_SIZE, r->id, b, sizeof(b));
 }
 
-/* `scancel --signal` makes the node's shepherd signal all processes of the run: the step's tasks, and
- * srun beside them. They would get from srun what they have got already. */
+/* `scancel --signal` makes the node's shepherd signal all processes of the run: the step's tasks,
+ * and srun beside them. They would get from srun what they have got already. */
 static bool from_the_node(const struct signalfd_siginfo *info)
 {
 	char path[64], name[sizeof("gshepherd")] = "";

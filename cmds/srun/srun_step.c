@@ -23,8 +23,7 @@
 
 extern char **environ;
 
-/* --- to the manager -----------------------------------------------------------------------------
- */
+/* --- to the manager --------------------------------------------------------------------------- */
 
 void srun_signal(struct srun_run *r, uint32_t sig)
 {
@@ -49,7 +48,7 @@ static void tell_taken(struct srun_run *r)
 	steplink_put(r->link, STEP_TAKEN, r->id, b, sizeof(b));
 }
 
-/* Nobody reads our output any more: the tasks learn it as they would in a pipeline. */
+/* No process reads our output any more: the tasks learn it as they would in a pipeline. */
 static void tell_broken(struct srun_run *r)
 {
 	if (!r->out.broken || r->told_sigpipe)
@@ -74,8 +73,7 @@ static int flush(struct srun_run *r)
 	return 0;
 }
 
-/* --- input --------------------------------------------------------------------------------------
- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static bool wants_input(const struct srun_run *r)
 {
@@ -131,8 +129,7 @@ static int open_input(struct srun_run *r, struct error *err)
 	return r->in_fd < 0 ? -1 : 0;
 }
 
-/* --- output -------------------------------------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 /* The files that srun opens itself; their names may have the step's number. */
 static void open_outputs(struct srun_run *r)
@@ -180,8 +177,7 @@ static void begin_output(struct srun_run *r)
 	r->out.arg = r;
 }
 
-/* --- from the manager ---------------------------------------------------------------------------
- */
+/* --- from the manager ------------------------------------------------------------------------- */
 
 static void take_created(struct srun_run *r, const Gpusched__StepState *s)
 {
@@ -314,8 +310,7 @@ static int receive(struct srun_run *r, struct error *err)
 	return 0;
 }
 
-/* --- the loop -----------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static int wait_and_take(struct srun_run *r, struct error *err)
 {

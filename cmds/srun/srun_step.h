@@ -35,7 +35,7 @@ struct srun_run {
 	uint32_t worst;                                       /* exit status */
 };
 
-/* srun_task_exits.c: what is said of tasks and steps that end, and made to happen. */
+/* srun_task_exits.c: messages about tasks and steps that end, and their effects. */
 void srun_take_task(struct srun_run *r, const struct steplink_message *m);
 void srun_tell_exits(struct srun_run *r);
 void srun_check_clock(struct srun_run *r);

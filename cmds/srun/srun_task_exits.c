@@ -13,8 +13,7 @@
 
 #define GATHER_MS 100 /* for ends of the same kind to come in */
 
-/* --- what is told -------------------------------------------------------------------------------
- */
+/* --- what is told ----------------------------------------------------------------------------- */
 
 static bool same_end(const struct srun_exit *a, const struct srun_exit *b)
 {
@@ -103,8 +102,7 @@ void srun_tell_cancelled(struct srun_run *r, bool limit)
 	r->aborted = true;
 }
 
-/* --- ending it ----------------------------------------------------------------------------------
- */
+/* --- ending it -------------------------------------------------------------------------------- */
 
 void srun_terminate(struct srun_run *r)
 {
@@ -146,8 +144,7 @@ void srun_force(struct srun_run *r)
 	srun_terminate(r);
 }
 
-/* --- tasks --------------------------------------------------------------------------------------
- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 static void note_bad_end(struct srun_run *r, const Gpusched__StepTask *t)
 {
@@ -223,8 +220,7 @@ void srun_tell_states(const struct srun_run *r)
 	}
 }
 
-/* --- the clock ----------------------------------------------------------------------------------
- */
+/* --- the clock -------------------------------------------------------------------------------- */
 
 void srun_check_clock(struct srun_run *r)
 {

@@ -27,8 +27,8 @@
 #define CLOSE_MS     5000  /* for the last words of a program */
 #define START_MS     30000 /* for a run to start its gstepd */
 #define LAST_MS      10000 /* for reports after the program's end */
-/* Until the steps that run are told again after the end of a session; doubled each time, unless that
- * session has lasted as long as the longest pause. */
+/* Until the steps that run are told again after the end of a session; doubled each time, unless
+ * that session has lasted as long as the longest pause. */
 #define AGAIN_MIN_MS 2000
 #define AGAIN_MAX_MS 600000
 #define FD_MAX       8
@@ -65,8 +65,7 @@ struct process {
 	struct arena *arena;
 };
 
-/* --- links --------------------------------------------------------------------------------------
- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static void drop_link(struct process *p, size_t i)
 {
@@ -92,7 +91,7 @@ static void lose_stream(struct link *l)
 }
 
 /* The steps that run are told again, later than what is new: a controller that ends idle sessions
- * of users who have too many should not get each of them back at once. */
+ * of users with too many should not get each of them back at once. */
 static void tell_again(struct process *p)
 {
 	bool any = false;
@@ -285,8 +284,7 @@ static bool step_link(struct process *p, size_t i)
 	return true;
 }
 
-/* --- reports ------------------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static size_t n_to_send(const struct process *p)
 {
@@ -413,8 +411,7 @@ static void step_reports(struct process *p)
 		lose_connection(p);
 }
 
-/* --- the program --------------------------------------------------------------------------------
- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 {
@@ -484,8 +481,7 @@ static void read_datagrams(struct process *p)
 	}
 }
 
-/* --- the connection -----------------------------------------------------------------------------
- */
+/* --- the connection --------------------------------------------------------------------------- */
 
 static bool needs_connection(const struct process *p)
 {
@@ -540,8 +536,7 @@ static void receive(struct process *p)
 	}
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int64_t earlier(int64_t least, int64_t at)
 {

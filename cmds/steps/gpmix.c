@@ -75,8 +75,7 @@ static void check(pmix_status_t status, const char *what)
 		die("%s: %s", what, PMIx_Error_string(status));
 }
 
-/* --- to gstepd ----------------------------------------------------------------------------------
- */
+/* --- to gstepd -------------------------------------------------------------------------------- */
 
 static void write_all(void)
 {
@@ -101,8 +100,7 @@ static void say(const Gpusched__StepPmix *p)
 	pthread_mutex_unlock(&g.lock);
 }
 
-/* --- questions and answers ----------------------------------------------------------------------
- */
+/* --- questions and answers -------------------------------------------------------------------- */
 
 static uint64_t add_question(pmix_modex_cbfunc_t done, void *arg)
 {
@@ -160,7 +158,7 @@ static void on_found(pmix_status_t status, char *data, size_t len, void *arg)
 	free(id);
 }
 
-/* Of a task of this node: libpmix answers once the task has put it. */
+/* For data of a task of this node: libpmix answers once the task has put them. */
 static void take_fetch(const Gpusched__StepPmix *p)
 {
 	uint64_t *id = xcalloc(1, sizeof(*id));
@@ -174,8 +172,7 @@ static void take_fetch(const Gpusched__StepPmix *p)
 		on_found(status, NULL, 0, id);
 }
 
-/* --- what libpmix asks of us --------------------------------------------------------------------
- */
+/* --- what libpmix asks of us ------------------------------------------------------------------ */
 
 static int by_number(const void *a, const void *b)
 {
@@ -297,8 +294,7 @@ static pmix_server_module_t module = { .client_connected = on_client,
 	.fence_nb = on_fence,
 	.direct_modex = on_fetch };
 
-/* --- the namespace ------------------------------------------------------------------------------
- */
+/* --- the namespace ---------------------------------------------------------------------------- */
 
 /* What libpmix takes: a list that grows. */
 static void add(void *list, const char *key, const void *value, pmix_data_type_t type)
@@ -475,8 +471,7 @@ static void register_all(const Gpusched__StepTasks *t)
 	clear_places(&p);
 }
 
-/* --- the server ---------------------------------------------------------------------------------
- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static void make_dir(void)
 {
@@ -570,8 +565,7 @@ static void tell_environment(uint32_t task)
 	strbuf_free(&block);
 }
 
-/* --- from gstepd --------------------------------------------------------------------------------
- */
+/* --- from gstepd ------------------------------------------------------------------------------ */
 
 static void take_start(const struct steplink_message *m)
 {

@@ -87,8 +87,7 @@ static uint64_t own_number(const char *name, uint64_t none)
 	return v ? strtoull(v, NULL, 10) : none;
 }
 
-/* --- between manager and nodes ------------------------------------------------------------------
- */
+/* --- between manager and nodes ---------------------------------------------------------------- */
 
 static void to_client(
         void *arg, uint64_t client, unsigned kind, uint32_t step, const void *data, size_t len)
@@ -180,7 +179,7 @@ static uint64_t random_number(void *arg)
 	return n;
 }
 
-/* What the worker says: to the manager here, or the one at the other end. */
+/* Passes the worker's messages to the manager, in this process or at the other end of the link. */
 static void from_worker(void *arg, unsigned kind, uint32_t step, const void *data, size_t len)
 {
 	struct gstepd *g = arg;
@@ -192,8 +191,7 @@ static void from_worker(void *arg, unsigned kind, uint32_t step, const void *dat
 		peers_put(g->peers, g->manager_peer, kind, step, data, len);
 }
 
-/* --- peers --------------------------------------------------------------------------------------
- */
+/* --- peers ------------------------------------------------------------------------------------ */
 
 static struct node *find_node(const struct gstepd *g, uint64_t peer)
 {
@@ -285,8 +283,7 @@ static void peer_gone(void *arg, uint64_t peer)
 	}
 }
 
-/* --- signals ------------------------------------------------------------------------------------
- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 static void on_signal(uint32_t events, void *arg)
 {
@@ -318,8 +315,7 @@ static int catch_signals(struct gstepd *g, struct error *err)
 	return 0;
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static int read_nodes(struct gstepd *g, struct error *err)
 {
@@ -354,7 +350,7 @@ static void make_manager(struct gstepd *g)
 }
 
 /* One gstepd a run: of two that srun has started at once, the second one ends, and its srun finds
- * the first. What a killed one left of its socket goes. */
+ * the first. The socket of a killed gstepd is removed. */
 static int be_the_one(struct gstepd *g, const char *dir, const char *socket_path, struct error *err)
 {
 	char *path = xasprintf("%s/step.lock", dir);

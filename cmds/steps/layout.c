@@ -74,8 +74,7 @@ static uint32_t count_free(const bool *taken, uint32_t n, bool ignore)
 	return free_ones;
 }
 
-/* --- how many tasks each node could have -------------------------------------------------------
- */
+/* --- how many tasks each node could have ------------------------------------------------------ */
 
 static bool says_gpus(const struct layout_ask *ask)
 {
@@ -146,8 +145,7 @@ static void list_rooms(struct search *s)
 	}
 }
 
-/* --- which nodes --------------------------------------------------------------------------------
- */
+/* --- which nodes ------------------------------------------------------------------------------ */
 
 static uint64_t room_of(const struct room *rooms, size_t n)
 {
@@ -204,8 +202,7 @@ static void count_tasks(struct search *s)
 		}
 }
 
-/* --- the place ----------------------------------------------------------------------------------
- */
+/* --- the place -------------------------------------------------------------------------------- */
 
 static uint32_t *pick(const bool *taken, uint32_t n, uint32_t want, bool ignore, size_t *got)
 {
@@ -303,8 +300,7 @@ static bool make_place(const struct search *s, struct layout_place *place)
 	return ok;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static uint32_t count_usable(const struct search *s, bool known_only)
 {

@@ -42,7 +42,7 @@ void layout_init(struct layout *l, const char *const *names, size_t n);
 void layout_clear(struct layout *l);
 void layout_know(struct layout *l, size_t node, uint32_t cpus, uint32_t gpus);
 
-/* It is gone: nothing is put there any more. */
+/* The node is lost: it gets no more tasks. */
 void layout_lose(struct layout *l, size_t node);
 
 struct layout_ask {

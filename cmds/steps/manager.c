@@ -53,8 +53,7 @@ void manager_node_known(struct manager *m, uint32_t rank, uint32_t cpus, uint32_
 	mstart_try(m);
 }
 
-/* --- what the files share -----------------------------------------------------------------------
- */
+/* --- what the files share --------------------------------------------------------------------- */
 
 static void free_part(struct manager *m, struct mpart *part)
 {
@@ -127,8 +126,7 @@ void mstep_terminate(struct manager *m, struct mstep *s)
 	mstep_signal(m, s, STEP_NONE, SIGTERM);
 }
 
-/* --- clients ------------------------------------------------------------------------------------
- */
+/* --- clients ---------------------------------------------------------------------------------- */
 
 static struct mstep *find_client(struct manager *m, uint64_t client)
 {
@@ -262,8 +260,7 @@ void manager_node_lost(struct manager *m, uint32_t rank)
 	mstart_try(m);
 }
 
-/* --- the clock ----------------------------------------------------------------------------------
- */
+/* --- the clock -------------------------------------------------------------------------------- */
 
 static void check_limit(struct manager *m, struct mstep *s, int64_t now)
 {

@@ -1,4 +1,4 @@
-/* manager.h - the steps of one job: which there are, where they run, what their clients hear
+/* manager.h - the steps of one job: which exist, where they run, what their clients are told
  *
  * The manager is in the gstepd of the job's first node. Clients (srun) ask it for steps and are
  * identified by a number; nodes are identified by their rank in the job. Messages are those of
@@ -6,9 +6,10 @@
  * all of the others.
  *
  *	waits    -> a client has asked (STEP_NEW); it is tried again, in the order of asking,
- *	            whenever a step ends or a node becomes known. A later one that fits may start
- *first runs     -> it has a number and a place (layout.h); each of its nodes has its tasks ends ->
- *every node has said STEP_DONE; the client hears STEP_END
+ *	            whenever a step ends or a node becomes known; a later step that fits may start
+ *	            first
+ *	runs     -> it has a number and a place (layout.h); each of its nodes has its tasks
+ *	ends     -> every node has sent STEP_DONE; the client receives STEP_END
  *
  * A client that goes away takes its step with it: its tasks are told to end, and killed later.
  */
@@ -59,7 +60,7 @@ void manager_node_known(struct manager *m, uint32_t rank, uint32_t cpus, uint32_
 /* It does not come back: its tasks are gone, and their steps end. */
 void manager_node_lost(struct manager *m, uint32_t rank);
 
-/* -1 with ERR_PROTOCOL: that client, or that node, is not to be heard any more. */
+/* -1 with ERR_PROTOCOL: the caller must close the connection of that client or node. */
 int manager_client(
         struct manager *m, uint64_t client, const struct steplink_message *msg, struct error *err);
 void manager_client_gone(struct manager *m, uint64_t client);

@@ -57,8 +57,7 @@ static void send(struct manager *m, const struct mstep *s, uint32_t rank, const 
 	free(data);
 }
 
-/* --- fences -------------------------------------------------------------------------------------
- */
+/* --- fences ----------------------------------------------------------------------------------- */
 
 static void drop_fence(struct mpmix *p, struct fence *f)
 {
@@ -143,8 +142,7 @@ static int take_fence(struct manager *m, struct mstep *s, uint32_t rank,
 	return 0;
 }
 
-/* --- fetches ------------------------------------------------------------------------------------
- */
+/* --- fetches ---------------------------------------------------------------------------------- */
 
 static int take_fetch(struct manager *m, struct mstep *s, uint32_t rank, Gpusched__StepPmix *p,
         struct error *err)
@@ -185,8 +183,7 @@ static int take_found(struct manager *m, struct mstep *s, uint32_t rank, Gpusche
 	return 0;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool is_valid(const struct mstep *s, const Gpusched__StepPmix *p)
 {

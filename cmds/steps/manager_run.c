@@ -17,8 +17,7 @@ static struct mnode *find_node(struct mstep *s, uint32_t rank)
 	return NULL;
 }
 
-/* --- reports ------------------------------------------------------------------------------------
- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static char *all_nodes(const struct manager *m, const struct mstep *s)
 {
@@ -58,8 +57,7 @@ void mrun_report(struct manager *m, const struct mstep *s, bool ended)
 	free(r.nodelist);
 }
 
-/* --- output -------------------------------------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void credit(struct manager *m, struct mstep *s, uint32_t rank, uint32_t n)
 {
@@ -124,8 +122,7 @@ void mrun_orphan(struct manager *m, struct mstep *s)
 	mstep_terminate(m, s);
 }
 
-/* --- input --------------------------------------------------------------------------------------
- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static int send_input(
         struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err)
@@ -166,8 +163,7 @@ static int take_input_taken(struct manager *m, struct mstep *s, struct mnode *no
 	return 0;
 }
 
-/* --- tasks --------------------------------------------------------------------------------------
- */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 /* A wait status' order of badness as srun has it: the highest of codes and of 128 + signal. */
 static uint32_t badness(uint32_t code, uint32_t signal)
@@ -259,8 +255,7 @@ void mrun_lose_node(struct manager *m, uint32_t rank)
 	}
 }
 
-/* --- the process management interface -----------------------------------------------------------
- */
+/* --- the process management interface --------------------------------------------------------- */
 
 struct answering {
 	struct manager *m;
@@ -298,8 +293,7 @@ static int take_pmi(
 	return 0;
 }
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 int mrun_client(
         struct manager *m, struct mstep *s, const struct steplink_message *msg, struct error *err)

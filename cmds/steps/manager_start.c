@@ -34,8 +34,7 @@ static void tell_waits(struct manager *m, struct mstep *s, const char *text)
 	mstep_say(m, s, STEP_STATE, &state.base);
 }
 
-/* --- the request --------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 struct marking {
 	const struct manager *m;
@@ -175,8 +174,7 @@ int mstart_add(
 	return 0;
 }
 
-/* --- the place ----------------------------------------------------------------------------------
- */
+/* --- the place -------------------------------------------------------------------------------- */
 
 static void ask_nodes(struct manager *m)
 {
@@ -210,8 +208,7 @@ static enum layout_answer find_place(struct manager *m, struct mstep *s, const c
 	return LAYOUT_FITS;
 }
 
-/* --- the start ----------------------------------------------------------------------------------
- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 static struct mnode *node_of(struct mstep *s, uint32_t rank)
 {
@@ -401,8 +398,8 @@ static void start(struct manager *m, struct mstep *s)
 	mrun_check_end(m, s);
 }
 
-/* Was the same looked for in vain since a place was freed last? Bytes between the fields may differ:
- * then it is looked for once more. */
+/* Was the same looked for in vain since a place was freed last? Bytes between the fields may
+ * differ: then it is looked for once more. */
 static bool is_known_busy(const struct manager *m, const struct mstep *s)
 {
 	return m->knows_busy && s->n_parts == 1 && !s->parts[0].allowed && !s->parts[0].must &&

@@ -44,8 +44,7 @@ struct peers {
 	bool full; /* no descriptor is left: connections wait until a peer goes */
 };
 
-/* --- the socket ---------------------------------------------------------------------------------
- */
+/* --- the socket ------------------------------------------------------------------------------- */
 
 static int make_address(const char *path, struct sockaddr_un *a, struct error *err)
 {
@@ -135,8 +134,7 @@ struct peers *peers_new(
 	return p;
 }
 
-/* --- ends ---------------------------------------------------------------------------------------
- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static void close_fd(struct peer *peer)
 {
@@ -227,8 +225,7 @@ int64_t peers_wait_ms(const struct peers *p)
 	return least;
 }
 
-/* --- sending ------------------------------------------------------------------------------------
- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static const uint8_t *pending(struct peer *peer, size_t *len)
 {
@@ -316,8 +313,7 @@ void peers_free(struct peers *p)
 	free(p);
 }
 
-/* --- receiving ----------------------------------------------------------------------------------
- */
+/* --- receiving -------------------------------------------------------------------------------- */
 
 static int take_messages(struct peer *peer, struct error *err)
 {

@@ -1,8 +1,8 @@
 /* peers.h - what is connected to gstepd's socket: clients, and managers of other nodes
  *
  * A peer is a process of the same user (SO_PEERCRED). One that begins with STEP_RESUME is at the
- * other end of a stream, and may come back after a break: its link is resumable_link.h's. Any other is a
- * client on this node, and its end is the end of its connection.
+ * other end of a stream, and may come back after a break: its link is resumable_link.h's. Any other
+ * is a client on this node, and its end is the end of its connection.
  */
 #ifndef CMDS_STEPS_PEERS_H
 #define CMDS_STEPS_PEERS_H

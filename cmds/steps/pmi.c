@@ -129,8 +129,7 @@ char *pmi_mapping(const uint32_t *rank, uint32_t tasks)
 	return strbuf_take(&out);
 }
 
-/* --- what is kept -------------------------------------------------------------------------------
- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 static size_t bucket(const char *key)
 {
@@ -168,8 +167,7 @@ static bool put(struct pmi *p, const char *key, const char *value)
 	return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static char *find_end(char *p, bool two)
 {
@@ -216,8 +214,7 @@ static const char *field(const struct fields *f, const char *name)
 	return NULL;
 }
 
-/* --- answers ------------------------------------------------------------------------------------
- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void say_one(const struct reply *r, uint32_t task, const char *text)
 {
@@ -237,8 +234,7 @@ static void say_two(
 	free(body);
 }
 
-/* --- PMI-1 --------------------------------------------------------------------------------------
- */
+/* --- PMI-1 ------------------------------------------------------------------------------------ */
 
 static void one_init(const struct reply *r, uint32_t task, const struct fields *f)
 {
@@ -362,8 +358,7 @@ static void one_spawn(const struct reply *r, uint32_t task, const struct fields 
 	say_one(r, task, "cmd=spawn_result rc=-1 errmsg=not_supported\n");
 }
 
-/* --- PMI-2 --------------------------------------------------------------------------------------
- */
+/* --- PMI-2 ------------------------------------------------------------------------------------ */
 
 static void two_fullinit(const struct reply *r, uint32_t task, const struct fields *f)
 {
@@ -487,8 +482,7 @@ static void two_finalize(const struct reply *r, uint32_t task, const struct fiel
 	say_two(r, task, "finalize-response", field(f, "thrid"), "rc=0;");
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *cmd;

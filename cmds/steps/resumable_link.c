@@ -94,8 +94,7 @@ int lasting_peek(const uint8_t *bytes, size_t len, uint64_t *session)
 	return 1;
 }
 
-/* --- to the connection --------------------------------------------------------------------------
- */
+/* --- to the connection ------------------------------------------------------------------------ */
 
 static void put_frame(struct lasting *l, unsigned kind, const uint8_t *data, size_t len)
 {
@@ -194,8 +193,7 @@ void lasting_sent(struct lasting *l, size_t len)
 	drop(&l->out, len);
 }
 
-/* --- from the connection ------------------------------------------------------------------------
- */
+/* --- from the connection ---------------------------------------------------------------------- */
 
 static int take_received(struct lasting *l, uint64_t received, struct error *err)
 {

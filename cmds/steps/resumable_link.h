@@ -41,7 +41,7 @@ bool lasting_is_connected(const struct lasting *l); /* both have greeted */
 void lasting_put(struct lasting *l, const void *bytes, size_t len);
 size_t lasting_kept(const struct lasting *l);
 
-/* Say STEP_BYE behind all that there is. The other side finds it by lasting_is_over(). */
+/* Send STEP_BYE after all other frames. The other side sees it with lasting_is_over(). */
 void lasting_bye(struct lasting *l);
 bool lasting_is_over(const struct lasting *l);
 

@@ -75,8 +75,7 @@ const char *taskenv_get(char *const *env, const char *name)
 	return NULL;
 }
 
-/* --- lists --------------------------------------------------------------------------------------
- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 char *taskenv_pick(const char *list, const uint32_t *at, size_t n)
 {
@@ -120,8 +119,7 @@ static char *numbers(const uint32_t *v, size_t n)
 	return strbuf_take(&out);
 }
 
-/* --- the parts ----------------------------------------------------------------------------------
- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static void put_exported(struct list *l, const Gpusched__StepRequest *r)
 {

@@ -26,7 +26,8 @@ char **taskenv_make(const struct taskenv_in *in);
 void taskenv_set_pid(char **env, pid_t pid); /* in the new process */
 void taskenv_free(char **env);
 
-/* `env` with what a block of NAME=value says, each with a NUL; keeps that slot. Takes `env` over. */
+/* `env` with what a block of NAME=value says, each with a NUL; keeps that slot. Takes `env`
+ * over. */
 char **taskenv_add(char **env, const char *block, size_t len);
 
 const char *taskenv_get(char *const *env, const char *name); /* NULL: not there */

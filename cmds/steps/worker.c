@@ -70,8 +70,7 @@ bool worker_is_idle(const struct worker *w)
 	return !w->steps;
 }
 
-/* --- steps --------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static struct wstep *find(struct worker *w, uint32_t id)
 {
@@ -142,8 +141,7 @@ static void end_tasks(struct wstep *s)
 	wstep_check(s);
 }
 
-/* --- what is told of tasks ----------------------------------------------------------------------
- */
+/* --- what is told of tasks -------------------------------------------------------------------- */
 
 static void tell(struct wtask *t, Gpusched__StepTask *m)
 {
@@ -198,8 +196,7 @@ static void tell_ended(struct wtask *t, int status, const struct rusage *used)
 	tell(t, &m);
 }
 
-/* --- starting -----------------------------------------------------------------------------------
- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static char **plain_words(const Gpusched__StepRequest *r)
 {
@@ -362,8 +359,7 @@ static int take_start(struct worker *w, const struct steplink_message *m, struct
 	return 0;
 }
 
-/* --- ending -------------------------------------------------------------------------------------
- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static struct wtask *find_pid(struct worker *w, pid_t pid)
 {
@@ -435,8 +431,7 @@ void worker_signal_all(struct worker *w, int sig)
 		wkill_tasks(s, STEP_NONE, sig);
 }
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static int take_input_bytes(struct wstep *s, const struct steplink_message *m, struct error *err)
 {

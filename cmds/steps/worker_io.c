@@ -29,8 +29,7 @@ static void pipe_drop(struct wpipe *p)
 	p->fd = -1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int open_file(struct wtask *t, const ProtobufCBinaryData *pattern, int flags,
         const char *what, struct error *err)
@@ -197,8 +196,7 @@ bool wio_is_done(const struct wtask *t)
 	return t->out.fd < 0 && t->err.fd < 0;
 }
 
-/* --- output -------------------------------------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static bool may_read(const struct wstep *s)
 {
@@ -278,8 +276,7 @@ static void on_error(uint32_t events, void *arg)
 	read_output(t, &t->err, STEP_ERR);
 }
 
-/* --- input --------------------------------------------------------------------------------------
- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 static int input_fd(const struct wtask *t)
 {
@@ -371,8 +368,7 @@ void wio_feed(struct wstep *s)
 	take_input(s);
 }
 
-/* --- the process management interface -----------------------------------------------------------
- */
+/* --- the process management interface --------------------------------------------------------- */
 
 /* PMI-1 speaks in lines, PMI-2 in messages with six digits of length before them. Returns the
  * length of the first one, 0: it is not all there. */

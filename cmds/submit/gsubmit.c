@@ -29,11 +29,10 @@
 extern char **environ;
 
 #define WAIT_RETRY_MS      (15 * 60 * 1000) /* --wait sits out a controller that is away so long */
-#define OUTPUT_SLURM       "slurm-%j.out"   /* where what was written for Slurm looks for it */
+#define OUTPUT_SLURM       "slurm-%j.out"   /* where programs written for Slurm expect it */
 #define OUTPUT_SLURM_ARRAY "slurm-%A_%a.out"
 
-/* --- the command line --------------------------------------------------------------------------
- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static int take_option(
         int key, char *value, struct argp_state *state, void *input, struct error *err)
@@ -101,8 +100,7 @@ struct cmd gsubmit_cmd = {
 	.in_order = true,
 };
 
-/* --- the script and its options -----------------------------------------------------------------
- */
+/* --- the script and its options --------------------------------------------------------------- */
 
 static const char *script_name(const struct gsubmit *g)
 {
@@ -226,8 +224,7 @@ int gsubmit_gather(const struct gsubmit *g, const struct script *script, struct 
 	return check_pairs(g, o, err) < 0 ? -1 : gsubmit_check_service(g, o, err);
 }
 
-/* --- the job ------------------------------------------------------------------------------------
- */
+/* --- the job ---------------------------------------------------------------------------------- */
 
 /* A text of 20 letters and digits: 100 bits. */
 int gsubmit_make_token(char token[GSUBMIT_TOKEN], struct error *err)
@@ -333,8 +330,7 @@ void gsubmit_clear_job(struct job *job)
 	free(job->name);
 }
 
-/* --- answers ------------------------------------------------------------------------------------
- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 void gsubmit_take_error(const struct gpusched_error *from, struct error *to)
 {
@@ -377,10 +373,9 @@ static void print_submitted(const struct submit_options *o, struct gpusched *g, 
 		cmd_warn(&gsubmit_cmd, "job %llu was submitted", (unsigned long long)id);
 }
 
-/* --- --wait -------------------------------------------------------------------------------------
- */
+/* --- --wait ----------------------------------------------------------------------------------- */
 
-/* What the job's end makes of our exit status. */
+/* The exit status that stands for the job's end. */
 static int on_end(const struct gpusched_job *job, void *arg)
 {
 	int *status = arg;
@@ -407,8 +402,7 @@ static int wait_for(struct gpusched *g, uint64_t id, struct error *err)
 	return error_wrap(err, "waiting for job %llu", (unsigned long long)id);
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 /* A repeat with this token can never submit twice. */
 static void print_token(const struct gsubmit_manner *manner, const struct submit_options *o,

@@ -32,31 +32,31 @@ struct gsubmit {
 	struct mistakes mistakes;      /* of the command line, and then of all other sources */
 	const char *script;            /* NULL: --wrap or standard input */
 	const char *const *args;       /* of the script, NULL-terminated */
-	bool quiet;                    /* its script was warned of */
+	bool quiet;                    /* a warning about its script was printed */
 	const char *update;            /* the service whose next generation it is; NULL: none */
 	Gpusched__Service *present;    /* that service, owned; NULL: none */
 	const struct gsubmit_manner *manner;
 	/* Of many jobs, once for all; NULL: ours, the present one. */
-	char *const *environment; /* what of ours can be options */
+	char *const *environment; /* our variables that can be options */
 	const char *here;
 };
 
-/* In whose manner it speaks: gsubmit's own, or sbatch's (cmds/slurm_commands/sbatch.c). */
+/* The manner of its messages: that of gsubmit, or that of sbatch (cmds/slurm_commands/sbatch.c). */
 struct gsubmit_manner {
 	const char *name, *version;
 	bool slurm;  /* jobs see SLURM_* variables, and warnings are for people */
 	bool update; /* gserve update: the first argument names a service */
 	/* Of an answer to --test-only; NULL: as gsubmit says it. */
 	void (*verdict)(const Gpusched__SubmitResult *r, const struct submit_options *o);
-	/* The error of a submit in other words; NULL: as it is. */
+	/* Rewords the error of a submit; NULL: it stays as it is. */
 	void (*refused)(struct error *err);
-	bool failed; /* out: the status is of a failure, and not a job's */
+	bool failed; /* out: the status reports a failure, not the end of a job */
 };
 
-/* All of it. Returns the exit status. */
+/* Runs the whole command. Returns the exit status. */
 int gsubmit_main(struct gsubmit_manner *manner, int argc, char **argv);
 
-/* What the spec borrows from. */
+/* The data of one job, from which its spec borrows. */
 struct job {
 	struct gpusched_spec spec;
 	char **env; /* borrowed if `bulk` */

@@ -1,7 +1,7 @@
 /* gsubmit_bulk.c - gsubmit --bulk: a file of jobs, all or none
  *
- * The whole file is read and made into jobs before anything is sent: what is wrong in one line is
- * said with its number, and nothing was submitted. What the controller refuses is said in the same
+ * The whole file is read and turned into jobs before anything is sent: a mistake is reported with
+ * its line number, and nothing is submitted. A refusal of the controller is reported in the same
  * way.
  */
 #include <inttypes.h>

@@ -35,7 +35,7 @@ static const char *mb_text(uint64_t mb, char text[UNITS_TEXT])
 	return text;
 }
 
-/* What the present generation asks of nodes stays where nothing else is said. */
+/* The requests of the present generation stay, unless an option changes them. */
 int gsubmit_take_present(struct submit_options *o, const Gpusched__Job *job, struct error *err)
 {
 	char gpus[512], cpus[16] = "", share[16] = "", mem[6][UNITS_TEXT];

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <wchar.h>
 
-/* What the terminal makes colours of. No look is the only sign of anything: each has its letter. */
+/* Looks, which the terminal shows as colours. A look only repeats what a letter says. */
 enum look {
 	LOOK_PLAIN,
 	LOOK_GOOD,
@@ -63,7 +63,7 @@ unsigned grid_textf(struct grid *g, unsigned row, unsigned col, unsigned width, 
 void grid_right(struct grid *g, unsigned row, unsigned col, unsigned width, enum look look,
         const char *text);
 
-/* Give what is there another look, or the cursor's. */
+/* Give the cells there another look, or mark them as the cursor. */
 void grid_look(struct grid *g, unsigned row, unsigned col, unsigned width, enum look look);
 void grid_mark(struct grid *g, unsigned row, unsigned col, unsigned width);
 

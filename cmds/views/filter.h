@@ -71,7 +71,7 @@ bool filter_is_empty(const struct filter *f); /* it restricts nothing */
  * found (`any` is false) the name is a mistake: ERR_USAGE. */
 int filter_check_users(const struct filter *f, bool any, struct error *err);
 
-/* Of what was named some is not there: is the rest shown all the same? */
+/* Some named objects do not exist: is the rest shown all the same? */
 bool filter_is_partial(const struct error *err, bool any);
 
 /* As a message that borrows from the filter. */

@@ -100,7 +100,7 @@ SHOW(left)
 		view_duration(cell, limit > j->elapsed_s ? limit - j->elapsed_s : 0);
 }
 
-/* What it holds, or asks for. */
+/* The GPUs that the job holds, or asks for. */
 SHOW(gpus)
 {
 	JOB;
@@ -166,7 +166,7 @@ SHOW(reason)
 		view_text(cell, j->reason);
 }
 
-/* What has a start stands before what has none. */
+/* Jobs with a start stand before jobs without one. */
 SHOW(start)
 {
 	JOB;
@@ -272,7 +272,7 @@ static const struct view_column columns[] = {
 	FIELD("COMMENT", 0, 10, 0, "why it was held or ended, and by which user", TEXT, comment),
 };
 
-/* What waits stands first, the next to start on top; then what has started, the latest on top. */
+/* Waiting jobs stand first, the next to start on top; then started jobs, the latest on top. */
 static void rank(const void *object, int64_t key[VIEW_RANK])
 {
 	JOB;

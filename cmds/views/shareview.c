@@ -113,7 +113,8 @@ SHOW(share_factor)
 
 CELL(share_level_fs, SHARE, view_real(cell, s->level_fs, s->level_fs < 1000 ? 3 : 0))
 
-/* Amounts by type, as the configuration has them: h100:16,any:2.5. `of`: the offset in a ShareGpus. */
+/* Amounts by type, as the configuration has them: h100:16,any:2.5. `of`: the offset in a
+ * ShareGpus. */
 static void show_amounts(struct view_cell *cell, const Gpusched__Share *s, size_t of)
 {
 	for (size_t i = 0; i < s->n_gpus; i++) {

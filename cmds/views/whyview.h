@@ -30,9 +30,9 @@ void why_print(const Gpusched__WhyResult *result, FILE *out, unsigned width);
 /* From HELD BY on; `now` in microseconds of UTC: times of another day are told with it. */
 void why_print_list(const Gpusched__Why *why, int64_t now, FILE *out, unsigned width);
 
-/* Parts of it as texts, for whatever lays them out otherwise; the caller frees them. What the job asks
- * for, as a sentence; when it is planned to start, and why not sooner, or ""; what ends a reason, with
- * *hang the width of the time that it begins with. */
+/* Parts of it as texts, for callers with a layout of their own; the caller frees them. The request
+ * of the job, as a sentence; its planned start, and the reason why it is not sooner, or ""; the
+ * event that ends a reason, with *hang the width of the time that it begins with. */
 char *why_say_request(const Gpusched__Job *job);
 char *why_say_plan(const Gpusched__Why *why, int64_t now);
 char *why_say_clears(const Gpusched__Blocker *b, int64_t now, unsigned *hang);

@@ -82,8 +82,8 @@ static void add_job(struct poll *l, const Gpusched__Job *m)
 	l->jobs[l->n_jobs++] = job;
 }
 
-/* Records of waiting tasks are joined and split, and have no name but their tasks: of an array with a
- * change they are asked for anew, all at once. */
+/* Records of waiting tasks are joined and split, and have no name but their tasks: of an array with
+ * a change they are asked for anew, all at once. */
 void poll_add_job(struct poll *l, const Gpusched__Job *m, bool listing)
 {
 	l->changed = true;
@@ -312,7 +312,8 @@ static bool is_due(const struct poll *l, int q, int64_t now)
 	return now >= l->due_ms[q] || (questions[q].on_change && l->changed);
 }
 
-/* The lesser of two answers in turn counts: a single slow one tells of the machine, not of the list. */
+/* The lesser of two answers in turn counts: a single slow one tells of the machine, not of the
+ * list. */
 static void rest_after(struct poll *l, int q, int64_t now_us, int64_t took_us)
 {
 	int64_t cost = took_us < l->took_us[q] ? took_us : l->took_us[q];

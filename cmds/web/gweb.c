@@ -1,7 +1,8 @@
 /* gweb.c - the cluster by HTTP: metrics, REST, pages
  *
  * Two threads and a few helpers: this one has the event loop with the HTTP server (http.h), the
- * watcher keeps the snapshot (watcher.h), and workers ask the controller where one request needs it.
+ * watcher keeps the snapshot (watcher.h), and workers ask the controller where one request needs
+ * it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,8 +33,8 @@
 
 #define LISTEN "127.0.0.1:7380"
 
-/* Larger blocks, answers and lists of jobs above all, go back to the system when they are freed. Said
- * once, neither limit grows with what was freed before. */
+/* Larger blocks, answers and lists of jobs above all, go back to the system when they are freed.
+ * Said once, neither limit grows with what was freed before. */
 #define OWN_MAPPING_BYTES (64 * 1024)
 #define FREE_TOP_BYTES    (512 * 1024)
 

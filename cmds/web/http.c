@@ -54,8 +54,8 @@ static void shut(struct connection *conn)
 /* --- answers that are not taken --------------------------------------------------------------- */
 
 /* What the server keeps for its client. Of what is shut the memory is as good as free. No answer
- * counts as more than most of the room, so that one which is larger (the nodes of a very large cluster) has
- * it while others need little. */
+ * counts as more than most of the room, so that one which is larger (the nodes of a very large
+ * cluster) has it while others need little. */
 static size_t cost_of(const struct connection *conn)
 {
 	size_t cost = conn->answer_bytes + (conn->shared ? http_body_cost(conn->shared) : 0);
@@ -98,8 +98,8 @@ static struct connection *slowest(const struct connection *conn, uint32_t bucket
 	return NULL;
 }
 
-/* Shut the slowest clients of the address for which most is kept, until the answers of all fit. False:
- * that address is the one of `conn`, and has no other client. */
+/* Shut the slowest clients of the address with most kept bytes, until all answers fit. False: that
+ * is the address of `conn`, and it has no other client. */
 static bool make_room(const struct connection *conn)
 {
 	struct connection *other;
@@ -179,8 +179,8 @@ static void sweep(evutil_socket_t fd, short what, void *arg)
 	evtimer_add(h->sweep, &again);
 }
 
-/* IPv4 addresses, and the /64 of IPv6 ones, by a secret number: two that share a bucket share its
- * limit, and which do nobody can choose. */
+/* IPv4 addresses, and the /64 of IPv6 ones, hashed with a secret number: addresses in one bucket
+ * share its limit, and no client can choose its bucket. */
 static uint32_t bucket_of(const struct http *h, const struct sockaddr *sa)
 {
 	const uint8_t *bytes = NULL;
@@ -201,7 +201,7 @@ static uint32_t bucket_of(const struct http *h, const struct sockaddr *sa)
 	return (uint32_t)(hash % BUCKETS);
 }
 
-/* The one that waits longest for a request makes room. */
+/* Close the connection that has waited longest for a request. */
 static bool evict(struct http *h)
 {
 	int64_t now = http_now_ms();
@@ -355,7 +355,8 @@ static void __attribute__((format(printf, 2, 0))) on_log(void *arg, const char *
 		log_debug("http: %s", text);
 }
 
-/* Texts of a request are decoded where they are checked (http_parse.h). */
+/* libmicrohttpd decodes nothing: texts of a request are decoded where they are checked
+ * (http_parse.h). */
 static size_t leave_escaped(void *arg, struct MHD_Connection *c, char *s)
 {
 	(void)arg, (void)c;

@@ -1,7 +1,7 @@
 /* http.h - the HTTP server: listeners, one table of routes, and what a client may cost
  *
- * A part of gweb (metrics, REST, pages, login) has a table of routes, and gweb.c gives all tables to
- * http_new(). A handler gets a request that was checked and fills an answer; it knows nothing of
+ * A part of gweb (metrics, REST, pages, login) has a table of routes, and gweb.c gives all tables
+ * to http_new(). A handler gets a request that was checked and fills an answer; it knows nothing of
  * sockets. The server runs on one event loop, which is the only thread that touches a connection.
  *
  *	HTTP_FAST    the handler runs on the loop. It looks at the snapshot and at nothing that could
@@ -21,7 +21,8 @@
  *	           encoded slash or a backslash. Else 400
  *	Host       an address in numbers, "localhost", this host's name or one of http_config.hosts: a
  *	           page of another site whose name was made to point here reads nothing. Else 421
- *	viewer     http_config.identify says which user asks, where needed in a worker; HTTP_LOGGED_IN routes need one. Else 401
+ *	viewer     http_config.identify finds the user of the request, if needed in a worker;
+ *	           HTTP_LOGGED_IN routes need a user. Else 401
  *
  * Each answer has headers that keep a browser from doing anything with it but show it: HTTP_CSP
  * (no inline script, no inline style), nosniff, no frame, no referrer, and "no-store" unless the
@@ -93,8 +94,9 @@ const char *http_cookie(const struct http_request *r, const char *name);
 
 /* --- an answer -------------------------------------------------------------------------------- */
 
-/* A body that many answers share: made once, counted. The text is not changed any more. While a table
- * of its part has it, it costs a client nothing; then its clients are charged for it, each a part. */
+/* A body that many answers share: made once, counted. The text is not changed any more. While a
+ * table of its part has it, it costs a client nothing; then its clients are charged for it, each a
+ * part. */
 struct http_body;
 struct http_body *http_body_new(struct strbuf *text, bool compress); /* takes the text over */
 struct http_body *http_body_ref(struct http_body *b);
@@ -176,15 +178,15 @@ struct http_config {
 	unsigned unix_mode;                        /* of the socket files */
 	int64_t request_ms;                        /* 0: HTTP_REQUEST_S */
 	const char *client_conf;                   /* of HTTP_ASKS; NULL: as all commands do */
-	/* Which user asks? Called on the loop, before the route's handler; NULL: no user is known. *out
-	 * is a reference; it stays NULL for nobody. 1: that takes asking, so identify_ask() is called
-	 * in a worker, with r->client and the whole body, and answers -1 with `err` for a proof that
-	 * does not hold (401). */
+	/* Finds the user of a request. Called on the loop, before the route's handler; NULL: no
+	 * user is known. *out is a reference; it stays NULL for a request without a user. 1: the
+	 * controller must be asked, so identify_ask() is called in a worker, with r->client and the
+	 * whole body, and returns -1 with `err` for a proof that does not hold (401). */
 	int (*identify)(const struct http_request *r, struct viewer **out, void *arg);
 	int (*identify_ask)(const struct http_request *r, struct viewer **out, void *arg,
 	        struct error *err);
 	void *identify_arg;
-	/* An answer of http_answer_error(), which may be told in another form than as text; NULL. */
+	/* May rewrite an answer of http_answer_error() in another form than text; NULL. */
 	void (*failed)(const struct http_request *r, struct http_answer *a);
 };
 

@@ -17,8 +17,9 @@ void http_body_drop(struct http_body *b);
 /* What it costs each of the connections that hold it: 0 while something else has it too. */
 size_t http_body_cost(const struct http_body *b);
 
-/* The response, with its headers; the body is taken out of `a`, but for a shared one: `a` keeps that
- * until the response is sent. `gzip`: the client takes it. Streams are made by http_stream.c. */
+/* The response, with its headers; the body is taken out of `a`, but for a shared one: `a` keeps
+ * that until the response is sent. `gzip`: the client takes it. Streams are made by
+ * http_stream.c. */
 struct MHD_Response *http_answer_response(struct http_answer *a, bool gzip);
 /* The headers that every answer has. */
 void http_answer_headers(const struct http_answer *a, struct MHD_Response *response);

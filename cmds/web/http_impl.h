@@ -23,7 +23,7 @@
 
 #define BUCKETS 16384 /* of addresses */
 
-/* What a connection is at. `since` is when that began, by the monotonic clock. */
+/* The phase of a connection. `since` is when the phase began, by the monotonic clock. */
 enum phase {
 	PHASE_REQUEST, /* its next request is not complete */
 	PHASE_WORK,    /* a thread asks the controller */
@@ -41,7 +41,7 @@ struct connection {
 	enum phase phase;
 	int64_t since_ms;
 	int64_t limit_ms; /* of PHASE_ANSWER */
-	/* What its client has not taken. */
+	/* The bytes that its client has not taken. */
 	size_t answer_bytes;      /* of its answer alone */
 	struct http_body *shared; /* or with others; borrowed from its call; NULL */
 };
@@ -90,7 +90,7 @@ struct http_call {
 	char path[HTTP_PATH_MAX], name[HTTP_PATH_MAX], trouble[512];
 	struct http_query query;
 	struct strbuf body;
-	struct viewer *viewer; /* NULL: nobody */
+	struct viewer *viewer; /* NULL: no user */
 	struct http_request r;
 	struct http_answer a;
 	const struct http_route *route;
@@ -110,7 +110,7 @@ void http_drop_answer(struct connection *conn);
 /* libmicrohttpd has work that no descriptor tells of. */
 void http_kick(struct listener *l);
 
-/* Of a call: which user it is, in a worker. */
+/* Finds the user of a call, in a worker. */
 void http_call_identify(struct http_call *call);
 
 /* http_request.c: libmicrohttpd's callbacks */

@@ -18,8 +18,8 @@ struct http_query {
 	size_t n;
 };
 
-/* Decode percent signs, once. False: not UTF-8, a control character, or a % without two digits. In a
- * query "+" is a blank. `out` has n + 1 bytes. */
+/* Decode percent signs, once. False: not UTF-8, a control character, or a % without two digits. In
+ * a query "+" is a blank. `out` has n + 1 bytes. */
 bool http_decode(const char *s, size_t n, bool query, char *out);
 
 /* The path of a request's target, up to "?". False: it does not begin with "/", or has empty

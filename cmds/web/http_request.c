@@ -237,7 +237,8 @@ static enum MHD_Result answer(struct http_call *call)
 	len = http_answer_size(&call->a);
 	call->answered = true;
 	count(call->http, call->a.status);
-	/* A stream goes on for minutes, and no job that was replaced is freed while a snapshot has it. */
+	/* A stream goes on for minutes, and no job that was replaced is freed while a snapshot has
+	 * it. */
 	drop_snapshot(call);
 	if (call->a.stream)
 		return stream_begin(call);

@@ -1,8 +1,8 @@
 /* http_stream.c - answers that go on
  *
  * A stream that has nothing to say is suspended, and woken by the next snapshot or when its beat is
- * due. libmicrohttpd asks for more only when the socket has taken what was there before, so a client
- * that does not read costs one buffer, and its time runs out (PHASE_STREAM).
+ * due. libmicrohttpd asks for more only when the socket has taken what was there before, so a
+ * client that does not read costs one buffer, and its time runs out (PHASE_STREAM).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* http_workers.c - handlers that ask the controller, in threads
  *
  * The connection is suspended meanwhile: its request, headers and snapshot stay as they are, and
- * nothing else touches them. Each thread takes a client of those that are free: a connection is used
- * again, by one thread at a time.
+ * nothing else touches them. Each thread takes a client of those that are free: a connection is
+ * used again, by one thread at a time.
  */
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* output_tail.h - the end of what a job has written, for its owner
  *
- * The job's node is asked through a stream (cmds/api/encrypted_stream.h), as gweb's own user: a node gives
- * the end of an output whose owner has signed that it may be shown (gsubmit --show-output), if the
- * node's agent names gweb's user (gnoded --output-readers). That the visitor is the owner the
- * controller is asked each time, and the node refuses if the run is another user's (struct
- * channel_tail): no controller can have one user's output shown to another.
+ * The job's node is asked through a stream (cmds/api/encrypted_stream.h), as gweb's own user: a
+ * node gives the end of an output whose owner has signed that it may be shown (gsubmit
+ * --show-output), if the node's agent names gweb's user (gnoded --output-readers). That the visitor
+ * is the owner the controller is asked each time, and the node refuses if the run is another user's
+ * (struct channel_tail): no controller can have one user's output shown to another.
  *
  * For threads that may block (HTTP_ASKS). The files take TAIL_MS at most, after the controller's
  * answer. TAIL_AT_ONCE threads read at a time, and one for each viewer, so that nodes that do not
@@ -50,9 +50,9 @@ struct tail {
 	struct tail_file files[TAIL_FILES];
 };
 
-/* -1 with `err`: ERR_NO_JOB, ERR_NOT_PERMITTED (the viewer is not its owner), ERR_JOB_STATE (it has not
- * started, or is an array), ERR_BUSY (too many are being read). What a node does not give says its file.
- * The connection of `c` may be closed. Clear `out` in any case. */
+/* -1 with `err`: ERR_NO_JOB, ERR_NOT_PERMITTED (the viewer is not its owner), ERR_JOB_STATE (it has
+ * not started, or is an array), ERR_BUSY (too many are being read). What a node does not give says
+ * its file. The connection of `c` may be closed. Clear `out` in any case. */
 int tail_read(struct client *c, const struct tail_ask *ask, struct tail *out, struct error *err);
 void tail_clear(struct tail *t);
 

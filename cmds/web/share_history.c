@@ -59,8 +59,8 @@ void share_history_free(struct share_history *h)
 	free(h);
 }
 
-/* Lines come in the same order each time: the search begins behind the one found before. NULL: there
- * is none. */
+/* Lines come in the same order each time: the search begins behind the one found before. NULL:
+ * there is none. */
 static struct line *find(
         const struct share_history *h, size_t *from, const char *account, const char *user)
 {
@@ -119,7 +119,8 @@ void share_history_note(struct share_history *h, const struct snapshot *snap)
 	int64_t slot = snap->taken_us / (SHARE_STEP_S * INT64_C(1000000));
 	size_t at = 0;
 
-	/* Only this thread changes it. A clock that was set back a little comes to h->last again. */
+	/* Only this thread changes it. A clock that was set back a little comes to h->last
+	 * again. */
 	if (!snap->n_shares || (slot <= h->last && h->last - slot < SLOTS_BACK))
 		return;
 	pthread_mutex_lock(&h->lock);

@@ -24,8 +24,8 @@ struct share_history;
 struct share_history *share_history_new(void);
 void share_history_free(struct share_history *h); /* NULL is fine */
 
-/* The watcher, with each snapshot: the first one in five minutes is the sample. A clock that was set
- * back begins it anew. */
+/* The watcher, with each snapshot: the first one in five minutes is the sample. A clock that was
+ * set back begins it anew. */
 void share_history_note(struct share_history *h, const struct snapshot *snap);
 
 struct share_samples {
@@ -33,8 +33,8 @@ struct share_samples {
 	size_t n;
 };
 
-/* From any thread. The samples of a line from its first known one on, "" for the account itself; n 0:
- * there are none. Returns the moment of the first sample of all, in seconds of UTC; 0: none. */
+/* From any thread. The samples of a line from its first known one on, "" for the account itself; n
+ * 0: there are none. Returns the moment of the first sample of all, in seconds of UTC; 0: none. */
 int64_t share_history_get(struct share_history *h, const char *account, const char *user,
         struct share_samples *out);
 

@@ -1,11 +1,11 @@
 /* snapshot.c - see snapshot.h and snapshot_make.h
  *
- * A snapshot is freed by the thread that makes them, too: its memory is of that thread's arena, whose
- * lock malloc_trim() holds for long.
+ * The thread that makes snapshots also frees them: their memory is in that thread's arena, whose
+ * lock malloc_trim() holds for a long time.
  *
- * When a job is freed: it is replaced by another one, or goes, when snapshot N + 1 takes the place of N,
- * and no snapshot behind N has it. So it waits in a batch until N and all older ones are gone. Lists
- * of messages and deltas are shared by reference counts.
+ * When a job is freed: snapshot N + 1 has replaced or dropped the job, so N is the last snapshot
+ * that has it. The job waits in a batch until N and all older snapshots are freed. Lists of
+ * messages and deltas are shared by reference counts.
  */
 #include "cmds/web/snapshot.h"
 
@@ -135,7 +135,7 @@ struct snapshots *snapshots_new(void)
 	TAILQ_INIT(&s->alive);
 	TAILQ_INIT(&s->dead);
 	STAILQ_INIT(&s->retired);
-	/* Above the serials of a gweb before. */
+	/* Above all serials of an earlier gweb. */
 	s->serial = (uint64_t)clock_us(CLOCK_REALTIME) / 1000;
 	snprintf(s->trouble, sizeof(s->trouble), "the controller was not reached yet");
 	return s;
@@ -431,8 +431,8 @@ static void sort_keys(struct snapshot_delta *delta)
 	delta->n_jobs = n;
 }
 
-/* Does a long delta name a replaced record? Not if the job still waits with the same request: then at
- * most its place or its reason to wait has changed. */
+/* Does a long delta name a replaced record? Not if the job still waits with the same request: then
+ * at most its place or its reason to wait has changed. */
 static bool left_waiting(const struct snapshot *snap, const struct snapshot_job *before)
 {
 	size_t n;

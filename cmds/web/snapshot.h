@@ -1,14 +1,14 @@
-/* snapshot.h - what is known of the cluster, at one moment
+/* snapshot.h - the state of the cluster at one moment, as gweb knows it
  *
- * A snapshot never changes once it was published, and lives as long as it has a reference: a page is
- * about one moment, however long it takes, and no handler waits for the controller. The watcher
+ * A snapshot never changes once it was published, and lives as long as it has a reference: a page
+ * is about one moment, however long it takes, and no handler waits for the controller. The watcher
  * (watcher.h) makes a new one when something has changed, once a second at most.
  *
  * Snapshots share what has not changed, by reference counts: 100,000 jobs of which one has changed
- * cost a list of pointers and one job. A job is kept packed, beside the few fields that tables, filters
- * and figures look at (struct snapshot_job); what many jobs have alike is kept once for all of them.
- * Nodes, partitions, accounts, services and statistics are few, and are kept
- * unpacked, each kind as one list.
+ * cost a list of pointers and one job. A job is kept packed, beside the few fields that tables,
+ * filters and figures look at (struct snapshot_job); what many jobs have alike is kept once for all
+ * of them. Nodes, partitions, accounts, services and statistics are few, and are kept unpacked,
+ * each kind as one list.
  *
  * Everything here may be called from any thread.
  */
@@ -40,7 +40,7 @@ struct snapshot_part {
 	struct snapshot_texts *of;
 };
 
-/* What was submitted. Texts live as long as the watcher; "" where there is none. */
+/* The request of a job, as submitted. Texts live as long as the watcher; "" where there is none. */
 struct snapshot_request {
 	struct snapshot_part part; /* first */
 	const char *user, *account, *partition, *qos;
@@ -76,8 +76,8 @@ struct snapshot_job {
 	char name[];
 };
 
-/* The whole job as it is in `snap` (NULL: no matter when), unpacked; gpusched__job__free_unpacked(m,
- * NULL). NULL: there is no memory. */
+/* The whole job as it is in `snap` (NULL: no matter when), unpacked;
+ * gpusched__job__free_unpacked(m, NULL). NULL: there is no memory. */
 Gpusched__Job *snapshot_job_unpack(const struct snapshot *snap, const struct snapshot_job *job);
 
 /* Names records of a job: of one job or task exactly one; raw_id == id of an array is all of its
@@ -141,7 +141,8 @@ void snapshots_free(struct snapshots *s); /* NULL is fine */
 struct snapshot *snapshot_get(struct snapshots *s);
 void snapshot_put(struct snapshot *snap); /* NULL is fine */
 
-/* Why the controller does not answer at present, into `buf`; "" it does. False: it does not. */
+/* Write to `buf` why the controller does not answer at present, "" if it does. False: it does
+ * not. */
 bool snapshots_health(struct snapshots *s, char *buf, size_t size);
 
 /* Its age now, in microseconds. */

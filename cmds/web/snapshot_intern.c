@@ -1,8 +1,8 @@
 /* snapshot_intern.c - what jobs have alike: texts, requests and statuses, each once
  *
- * Requests and statuses are counted, by the thread that makes and frees jobs. Of each a table finds the
- * one that has the same bytes. The bytes are the users', so the hashes are keyed: no user can choose
- * texts that all fall into one place.
+ * Requests and statuses are counted, by the thread that makes and frees jobs. Of each a table finds
+ * the one that has the same bytes. The bytes are the users', so the hashes are keyed: no user can
+ * choose texts that all fall into one place.
  */
 #include <assert.h>
 #include <sodium.h>

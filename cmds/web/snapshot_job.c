@@ -1,7 +1,7 @@
 /* snapshot_job.c - one job of a snapshot
  *
- * Its message is taken apart into the request, the status and what is its own, and unpacked it is put
- * together again: messages packed one behind the other are one message.
+ * Its message is taken apart into the request, the status and what is its own, and unpacked it is
+ * put together again: messages packed one behind the other are one message.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static const char *first_of(const char *list, const char *kept, struct snapshot_
 	return first;
 }
 
-/* --- taken apart, and together ----------------------------------------------------------------- */
+/* --- taken apart, and together ---------------------------------------------------------------- */
 
 /* The fields of the status. What changes together for many jobs belongs here. */
 #define STATUS_FIELDS(X)                                             \

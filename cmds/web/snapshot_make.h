@@ -38,8 +38,8 @@ struct snapshot_draft {
 	const char *cluster, *version, *currency; /* copied */
 	bool private_jobs;
 	bool fresh;
-	/* The jobs that take the place of those with the same key, or are new; taken over, but for the
-	 * array. Their serials say which came later; of two alike the later one counts. */
+	/* The jobs that take the place of those with the same key, or are new; taken over, but for
+	 * the array. Their serials say which came later; of two alike the later one counts. */
 	struct snapshot_job **set;
 	size_t n_set;
 	/* Of these arrays what stands for several tasks goes, unless it is in `set`. In order. */

@@ -1,9 +1,9 @@
 /* viewer.h - the user for whom a page is made, and what that user may see
  *
- * A viewer is what the controller says of a user (LookAs): its role, the accounts that it coordinates,
- * and what the configuration keeps private. A viewer never changes once it is made; when the controller
- * says something else there is a new one. It is shared by reference count and can be used by any
- * thread.
+ * A viewer is what the controller says of a user (LookAs): its role, the accounts that it
+ * coordinates, and what the configuration keeps private. A viewer never changes once it is made;
+ * when the controller says something else there is a new one. It is shared by reference count and
+ * can be used by any thread.
  */
 #ifndef CMDS_VIEWER_H
 #define CMDS_VIEWER_H

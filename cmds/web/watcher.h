@@ -1,9 +1,9 @@
 /* watcher.h - the thread that keeps the snapshot
  *
  * It watches all jobs (WatchJobs, from a cursor) on one connection, and asks on another one for the
- * lists: nodes, partitions, accounts, services, statistics. What it hears becomes a new snapshot once
- * a period. What it asks costs the controller at most a two-hundredth of its time for each of them:
- * after two answers of which the faster took t the same is not asked for again before
+ * lists: nodes, partitions, accounts, services, statistics. What it hears becomes a new snapshot
+ * once a period. What it asks costs the controller at most a two-hundredth of its time for each of
+ * them: after two answers of which the faster took t the same is not asked for again before
  * WATCHER_REST * t, a minute at most.
  *
  *	list                    asked for
@@ -16,8 +16,8 @@
  *	                        watch does not tell
  *	arrays with changes     their waiting tasks, each period
  *
- * While the controller does not answer the last snapshot stays, with its age; the watch goes on from
- * its cursor afterwards.
+ * While the controller does not answer the last snapshot stays, with its age; the watch goes on
+ * from its cursor afterwards.
  */
 #ifndef CMDS_WEB_WATCHER_H
 #define CMDS_WEB_WATCHER_H
@@ -39,8 +39,8 @@ struct watcher_config {
 	int64_t period_ms;
 	int64_t keep_ended_ms; /* jobs that ended stay for so long */
 	uint64_t ended_max;    /* and so many at most */
-	/* In the watcher's thread: there is a new snapshot, which is not seen yet, for what is to be ready
-	 * with it; and it is seen. */
+	/* In the watcher's thread: there is a new snapshot, which is not seen yet, for what is to
+	 * be ready with it; and it is seen. */
 	void (*made)(const struct snapshot *snap, void *arg);
 	void (*published)(void *arg);
 	void *arg;

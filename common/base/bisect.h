@@ -4,7 +4,8 @@
  *	BISECT(at, n, v[at].key < key);
  *
  * `at` becomes the first index below n for which the condition does not hold; n, if it holds for
- * all. The condition must hold up to some index and for none behind it. `at` is an unsigned variable.
+ * all. The condition must hold up to some index and for none behind it. `at` is an unsigned
+ * variable.
  */
 #ifndef COMMON_BISECT_H
 #define COMMON_BISECT_H

@@ -1,8 +1,8 @@
 /* command_line.h - programs with a command line: their options as a table, and how one of them
  * fails
  *
- * Commands add much to that (cmds/cli/cmd.h); gsim and gdemand need no more; gnoded has the table and
- * reads it itself.
+ * Commands add much to that (cmds/cli/cmd.h); gsim and gdemand need no more; gnoded has the table
+ * and reads it itself.
  */
 #ifndef COMMON_COMMAND_LINE_H
 #define COMMON_COMMAND_LINE_H

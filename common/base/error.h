@@ -123,8 +123,8 @@ int error_hint(struct error *err, const char *fmt, ...) __attribute__((format(pr
 /* Put "CONTEXT: " before the text: error_wrap(err, "partition '%s'", name). Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Another mistake of the same request: its text goes behind that of `err` as far as there is room, and
- * its hint if `err` has none; the code stays the first one's. An `err` of code ERR_NONE becomes
+/* Another mistake of the same request: its text goes behind that of `err` as far as there is room,
+ * and its hint if `err` has none; the code stays the first one's. An `err` of code ERR_NONE becomes
  * `more`. Returns -1. */
 int error_also(struct error *err, const struct error *more);
 

@@ -232,7 +232,7 @@ static void wheel_reset(struct wheel *w, const struct part *part)
 	w->number = part->ranges ? part->ranges[0].lo : 0;
 }
 
-/* One on; false if it went round. */
+/* Go to the next name; false after the last one. */
 static bool wheel_turn(struct wheel *w, const struct part *part)
 {
 	if (part->ranges && w->number < part->ranges[w->range].hi) {
@@ -247,7 +247,7 @@ static bool wheel_turn(struct wheel *w, const struct part *part)
 	return false;
 }
 
-/* The name the wheels show; -1 if it is too long to be one. */
+/* The name at the present positions of the parts; -1 if it is too long for a name. */
 static int item_name(
         const struct item *item, const struct wheel *wheels, char name[HOSTLIST_NAME_MAX + 1])
 {

@@ -28,7 +28,8 @@ int hostlist_name_check(const char *name, struct error *err);
  * block: free(*names). The empty text is refused: a list that may be empty is the caller's idea. */
 int hostlist_expand(const char *text, size_t max, char ***names, size_t *n, struct error *err);
 
-/* The same of files of one folder, "/dev/dri/renderD[128,136]": their paths. ERR_USAGE: no such list. */
+/* The same of files of one folder, "/dev/dri/renderD[128,136]": their paths. ERR_USAGE: no such
+ * list. */
 int hostlist_expand_paths(
         const char *text, size_t max, char ***paths, size_t *n, struct error *err);
 

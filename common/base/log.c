@@ -77,8 +77,7 @@ static struct {
 	.work = PTHREAD_COND_INITIALIZER,
 	.out = { .fd = STDERR_FILENO, .ident = "gpusched" } };
 
-/* --- destinations ------------------------------------------------------------------------------
- */
+/* --- destinations ----------------------------------------------------------------------------- */
 
 static int file_open(const char *path, struct error *err)
 {
@@ -192,8 +191,7 @@ static int write_out(enum log_level level, const struct timespec *at, const char
 	return n == (ssize_t)end ? 0 : -1;
 }
 
-/* --- the writer --------------------------------------------------------------------------------
- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 static void say(enum log_level level, const char *text)
 {
@@ -387,8 +385,7 @@ static void put(enum log_level level, const struct timespec *at, const char *tex
 	pthread_cond_signal(&state.work);
 }
 
-/* --- the calls ---------------------------------------------------------------------------------
- */
+/* --- the calls -------------------------------------------------------------------------------- */
 
 int log_open(const char *destination, const char *level, const char *ident, struct error *err)
 {

@@ -15,7 +15,7 @@
  * first, if that takes no longer than LOG_FLUSH_MS. The state in log.c is the process's only
  * mutable global.
  *
- * Common/ and the cores never log; the code that decides what to do about an error does, once.
+ * Code in common/ and in the cores never logs; the code that handles an error logs it, once.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
@@ -43,8 +43,9 @@ int log_open(const char *destination, const char *level, const char *ident, stru
  * stays in use. Nothing to do for stderr and syslog. With a writer as log_open(). */
 int log_reopen(struct error *err);
 
-/* The file, opened again by a process that may, for one that may not: records go there from now on.
- * Takes `fd` over; closes it where records go to no file. For processes without a writer. */
+/* Use `fd`, the log file that a process with the right to open it has opened again: records go
+ * there from now on. Takes `fd` over; closes it if records do not go to a file. For processes
+ * without a writer. */
 void log_take(int fd);
 
 /* From now on a thread writes. Not before the process has detached: threads do not survive fork().
@@ -68,7 +69,7 @@ int log_keep(void);
 
 void log_close(void); /* back to how it was before log_open(); for tests and exits */
 
-/* Would a record of that level be written? Before work that only serves a record. */
+/* Would a record of that level be written? For a check before work that only serves a record. */
 int log_wants(enum log_level level);
 
 void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

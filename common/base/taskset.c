@@ -96,7 +96,7 @@ static int64_t gcd(int64_t a, int64_t b, int64_t *inverse)
 	return a;
 }
 
-/* What both have, which is a range too. False: nothing. */
+/* The tasks of both ranges, which are a range too. False: there are none. */
 static bool range_meet(
         const struct task_range *x, const struct task_range *y, struct task_range *both)
 {
@@ -308,7 +308,7 @@ static int check_ranges(struct taskset *set, size_t max, struct error *err)
 	        n, max);
 }
 
-/* What people write. */
+/* Reads an expression of a user. */
 static int read_checked(
         const char *text, size_t len, struct taskset *set, size_t *steps, struct error *err)
 {

@@ -7,13 +7,13 @@
  *
  * An expression is what Slurm takes for --array: numbers and ranges with commas between them, a
  * step after a colon, and %N for how many may run at a time, which is no part of the set. A number
- * that is there twice, a range that runs backwards, a step of 0 are mistakes, and refused as such.
+ * that appears twice, a range that runs backwards and a step of 0 are refused.
  *
- * What users write has at most TASKSET_RANGES_MAX ranges when it is in order. What is taken out of
- * a set may leave many more than it has itself: 0-999999 without 0-999999:3 is 333,333 ranges, two
- * tasks each. So whatever is to be told apart in an array goes through taskset_part(), which
- * refuses such: all sets that are made of an array's tasks then leave about as many ranges as they
- * have, and each operation is one walk over few of them.
+ * An expression of a user has at most TASKSET_RANGES_MAX ranges once they are in order. The rest of
+ * a set may have many more ranges than the part that was taken out: 0-999999 without 0-999999:3 is
+ * 333,333 ranges of two tasks each. So each part of an array is made by taskset_part(), which
+ * refuses such a part: then the part and the rest have few ranges, and each operation is one walk
+ * over few of them.
  *
  * Pure.
  */
@@ -48,12 +48,12 @@ struct taskset {
 
 /* Read a set, without %N. -1 with ERR_USAGE: the text begins with what is wrong. */
 int taskset_parse(const char *text, struct taskset *set, struct error *err);
-/* One of several in a request, which have *steps together: TASKSET_STEPS_MAX at first. */
+/* The same for one of several sets in a request, which share *steps: TASKSET_STEPS_MAX at first. */
 int taskset_parse_some(const char *text, struct taskset *set, size_t *steps, struct error *err);
 /* The same with %N; *at_once is 0 where there is none. */
 int taskset_parse_array(
         const char *text, struct taskset *set, uint32_t *at_once, struct error *err);
-/* The same of an array that was accepted once, and so of any number of ranges. */
+/* The same for an array that was accepted earlier, with any number of ranges. */
 int taskset_parse_signed(
         const char *text, struct taskset *set, uint32_t *at_once, struct error *err);
 /* What taskset_text() has written, of any length. */
@@ -75,15 +75,15 @@ uint32_t taskset_at(const struct taskset *set, uint32_t n); /* before which are 
 
 /* Put in what is not there yet. */
 void taskset_add(struct taskset *set, const struct taskset *more);
-/* All that is in any of these, which may have tasks in common: *all, the caller's to clear. -1 with
- * ERR_USAGE: that takes more than *steps, or is more than `max` ranges. */
+/* The union of sets, which may have tasks in common: *all, which the caller clears. -1 with
+ * ERR_USAGE: it takes more than *steps, or has more than `max` ranges. */
 int taskset_join(const struct taskset *sets, size_t n, size_t max, struct taskset *all,
         size_t *steps, struct error *err);
 /* Take a task out, if it is there. */
 void taskset_remove(struct taskset *set, uint32_t task);
 /* Take out what is also in `what`, and make that *taken. */
 void taskset_take(struct taskset *set, const struct taskset *what, struct taskset *taken);
-/* What of `set` is not in `of`: the first `max` ranges of it; the caller clears *out. */
+/* The tasks of `set` that are not in `of`: the first `max` ranges; the caller clears *out. */
 void taskset_lacks(
         const struct taskset *of, const struct taskset *set, size_t max, struct taskset *out);
 /* What `of` has of `set`: *part, the caller's to clear. -1: that, or what is left without it, is

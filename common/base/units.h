@@ -51,8 +51,8 @@ char *size_format_mb(char buf[UNITS_TEXT], uint64_t mb);
 /* What is left or available: rounded down, so that a request for the displayed amount succeeds. */
 char *size_format_left(char buf[UNITS_TEXT], uint64_t mb);
 
-/* What was asked for, and the most that there is (rounded down): in MiB where rounding would make
- * the two read the same. */
+/* The requested size and the largest available one (rounded down); in MiB if both would read the
+ * same after rounding. */
 void size_format_two(
         char asked[UNITS_TEXT], char most[UNITS_TEXT], uint64_t asked_mb, uint64_t most_mb);
 

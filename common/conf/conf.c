@@ -163,7 +163,7 @@ static size_t number_pair(struct conf_reader *r, config_setting_t *setting, size
 	return next;
 }
 
-/* What libconfig could not read, in better words than "syntax error". */
+/* Describes what libconfig could not read, in better words than "syntax error". */
 static void syntax_problem(struct conf_reader *r)
 {
 	unsigned line = (unsigned)config_error_line(&r->tree);
@@ -224,7 +224,7 @@ static void keys_clear(const struct conf_keys *keys, void *base)
 		conf_value_clear(&keys->v[i], base);
 }
 
-/* What was derived; the keys' own fields are cleared by their rows. */
+/* Frees the derived fields; the fields of the keys are cleared by their rows. */
 static void derived_clear(struct conf *conf)
 {
 	const struct conf_keys *node = &conf_section_find("nodes")->keys;
@@ -594,7 +594,7 @@ static struct conf *read_all(const char *path, const char *text, struct conf_pro
 		conf_check(&reader);
 	}
 	if (!reader.n_problems) {
-		/* The conf is on its own now; what only served to read it goes. */
+		/* The conf is complete: free all that only served to read it. */
 		conf = xmemdup(&reader.raw.conf, sizeof(*conf));
 		reader.raw.conf = (struct conf){ 0 };
 	}

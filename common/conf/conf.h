@@ -74,8 +74,8 @@ struct conf_gpu_amounts {
 	size_t n;
 };
 
-/* The one shape of limits. What is not given is CONF_NONE (64 bits: UINT64_MAX; gpus: n is 0) and
- * does not limit. */
+/* Limits, in the one form that all sections use. A limit that is not given is CONF_NONE (64 bits:
+ * UINT64_MAX; gpus: n is 0) and has no effect. */
 struct conf_limits {
 	struct conf_gpu_amounts gpus;
 	uint64_t gpu_mem_mb, mem_mb;
@@ -127,7 +127,7 @@ struct conf_qos {
 };
 
 enum conf_preempt { CONF_PREEMPT_OFF, CONF_PREEMPT_REQUEUE, CONF_PREEMPT_CANCEL };
-/* May its GPUs be shared, and what holds the runs apart. */
+/* May the GPUs of a node be shared, and by what are the runs separated? */
 enum conf_share { CONF_SHARE_NO, CONF_SHARE_WATCH, CONF_SHARE_MPS };
 
 /* Which users' runs may share one of its GPUs at a time. */
@@ -165,17 +165,18 @@ struct conf_switch {
 	uint32_t parent; /* index; CONF_NONE */
 };
 
-/* What becomes of jobs on a GPU that a fault has drained: they go on, start anew, end. */
+/* The rule for jobs on a GPU that a fault has drained: they go on, are requeued, or end. */
 enum conf_health_jobs { CONF_HEALTH_RUN, CONF_HEALTH_REQUEUE, CONF_HEALTH_END };
 
-/* A program of the site's, around runs or the health check. */
+/* A program of the site: one around runs, or the health check. */
 struct conf_program {
 	char *path;          /* absolute; "": not said */
 	uint32_t timeout_ms; /* 0: as the agent says */
 };
 
-/* What a node's agent is told to keep to: it adds its own options, and what is weaker does not
- * count (noded/confine/effective_limits.h). Not given: nothing is said. */
+/* The settings that a node's agent gets. The agent combines them with its own options, and the
+ * stricter of both counts (noded/confine/effective_limits.h). A setting that is not given is not
+ * sent. */
 struct conf_agent {
 	struct conf_texts containment;   /* CONTAIN_WORDS that nothing is started without */
 	struct conf_texts private_kinds; /* PRIVATE_WORDS */
@@ -184,7 +185,7 @@ struct conf_agent {
 	struct conf_texts devices;  /* device files that every run may open */
 	uint64_t private_tmp_mb;    /* of a run, in memory; 0: not said */
 	uint32_t max_processes;     /* of a run; 0: not said */
-	uint32_t kill_wait_ms;      /* what was killed hangs after so long; 0: not said */
+	uint32_t kill_wait_ms;      /* a killed process counts as stuck after this; 0: not said */
 	uint32_t gpu_recheck_ms;    /* between two looks at the GPUs, at most; 0: not said */
 	uint64_t spool_min_free_mb; /* a run that leaves less free space in the spool is ended; 0:
 				     * not said */
@@ -263,7 +264,7 @@ struct conf_roles {
 	struct conf_texts admins, operators; /* users, "@group" */
 	struct conf_texts web_users;         /* the same: what gweb runs as */
 	struct conf_texts private_data;
-	bool private_jobs, private_usage; /* it names these: users see their own alone */
+	bool private_jobs, private_usage; /* private_data names it: users see only their own */
 };
 
 struct conf_controller {
@@ -327,7 +328,7 @@ struct conf {
 	size_t n_switches;
 };
 
-/* Every mistake of one reading, in file order. A syntax error is reported alone. */
+/* All mistakes of one reading, in file order. A syntax error is reported alone. */
 struct conf_problem {
 	char *file;
 	unsigned line;

@@ -46,8 +46,8 @@ void conf_names_sort(struct conf_names *names);
 /* The entry with that name (the first of several), or NULL. */
 const struct conf_named *conf_names_find(const struct conf_names *names, const char *name);
 
-/* The same for a name that is, or is one of, entry i's `key` in a list section. If there is none,
- * that is told: "PATH: "NAME": not in SECTION; did you mean 'NEAREST'?" */
+/* The same for a name that is, or is one of, entry i's `key` in a list section. If no entry has the
+ * name, a problem is added: "PATH: "NAME": not in SECTION; did you mean 'NEAREST'?" */
 const struct conf_named *conf_names_resolve(const struct conf_names *names,
         struct conf_reader *reader, const char *section, size_t i, const char *key,
         const char *name);
@@ -64,7 +64,7 @@ char *conf_circle(size_t first, const char *const *names, const size_t *next);
 /* --- the checks ------------------------------------------------------------------------------ */
 
 /* The nodes of the hostlist *text (or ALL), ascending, of entry i's key; *text then has them in one
- * form. Those that there are not become a problem. */
+ * form. Nodes that do not exist become a problem. */
 void conf_nodes_resolve(struct conf_checker *checker, const char *section, size_t i,
         const char *key, char **text, uint32_t **nodes, size_t *n);
 

@@ -7,9 +7,9 @@
  * keys, is in the files of conf_check.h.
  *
  * To add a key: a field in conf.h, a row in conf_keys.c, its paragraph in man/gpusched.conf.5 (a
- * test compares), bad values in testsuite/unit/common/test_conf_bad.c. To add a section: the same, and a
- * row in conf_sections; a list also needs its array and count in struct conf. To add a type: a row
- * in conf_value.c, and one in conf.c that says how it looks in the file.
+ * test compares), bad values in testsuite/unit/common/test_conf_bad.c. To add a section: the same,
+ * and a row in conf_sections; a list also needs its array and count in struct conf. To add a type:
+ * a row in conf_value.c, and one in conf.c that says how it looks in the file.
  */
 #ifndef COMMON_CONF_SCHEMA_H
 #define COMMON_CONF_SCHEMA_H
@@ -87,7 +87,7 @@ struct conf_section {
 extern const struct conf_section conf_sections[];
 extern const size_t conf_n_sections;
 
-/* What the sections fill in. `entries` are the nodes as they are written; conf_check.c makes
+/* The structs that the sections fill. `entries` are the nodes as written; conf_check.c makes
  * conf.nodes of them. */
 struct conf_raw {
 	struct conf conf;
@@ -129,7 +129,7 @@ void conf_reader_problems(struct conf_reader *reader, struct conf_problems *out)
 int conf_reader_value(struct conf_reader *reader, const struct conf_key *key,
         const config_setting_t *setting, const char *path, void *base);
 
-/* All that joins several keys: see conf_check.h. */
+/* The checks that concern several keys: see conf_check.h. */
 void conf_check(struct conf_reader *reader);
 
 /* --- sections and keys ----------------------------------------------------------------------- */
@@ -155,7 +155,8 @@ void conf_groups_make(const struct conf_key *key, void *base, size_t n);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* How one type of value is handled; rows in conf_value.c, conf_gpu_counts.c and conf_nested_keys.c. */
+/* How one type of value is handled; rows in conf_value.c, conf_gpu_counts.c and
+ * conf_nested_keys.c. */
 struct conf_value_type {
 	const char *name;
 	bool quoted; /* does the file have it in quotes? */
@@ -184,10 +185,11 @@ void conf_groups_write(
 int conf_value_read(const struct conf_key *key, const char *text, const struct conf *conf,
         void *base, struct error *err);
 
-/* What a key has that is not given, and no default of node_defaults' kind. */
+/* The value of a key that is not given, and has no default like those of node_defaults. */
 void conf_value_default(const struct conf_key *key, const struct conf *conf, void *base);
 
-/* Is it optional and not given? Of a group: is nothing in it to be said? Of groups: are there none? */
+/* Is the key optional and not given? For a group: is no key of it given? For groups: are there
+ * none? */
 bool conf_value_none(const struct conf_key *key, const void *base);
 
 /* For people: without quotes, "none", `""` for an empty text. Not of a group. */

@@ -78,8 +78,8 @@ near_t near_between(const struct near_place *a, const struct near_place *other, 
 void near_place_write(const struct near_place *place, char text[NEAR_PLACE_TEXT]);
 void near_place_read(struct near_place *place, const char *text);
 
-/* What a configuration says of GPUs of a host: each two of them are at least so close. By PCIe, or
- * by NVLinks. */
+/* A statement of the configuration about GPUs of a host: each two of them are at least so close, by
+ * PCIe or by NVLinks. */
 struct near_said {
 	uint32_t links;        /* 0: it is of PCIe */
 	enum near_level level; /* if so */
@@ -99,7 +99,7 @@ void near_places_read(
 void near_places_print(
         const struct near_place places[NEAR_HOSTS], uint64_t gpus, struct strbuf *out);
 
-/* Is something that is so close less than what was wanted? What is not known is not. */
+/* Is this nearness less than the wanted one? An unknown nearness is not. */
 bool near_is_less(near_t found, near_t wanted);
 
 /* "NV4" or "PIX". Returns `word`. */

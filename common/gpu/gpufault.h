@@ -1,4 +1,4 @@
-/* gpufault.h - what can be wrong with a GPU, and what is done about it
+/* gpufault.h - the faults of GPUs, and the action for each
  *
  * An agent reports what it has seen of a GPU: an Xid of the driver, or the result of a check
  * (noded/gpu/nvml_discovery.h). The controller decides by one table, in gpufault.c, and by what
@@ -38,10 +38,10 @@
  *
  * Xids are as in NVIDIA's catalogue for Ampere and later ("Analyzing Xid Errors with the Xid
  * Catalog", docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, as of October 2025), by
- * its column "Immediate Action": RESTART_APP and IGNORE are noted; what asks for a reset of the GPU
- * or a restart of the machine drains it. What is noted and does need a reset (63, 94) is found by
- * the look that follows each Xid (remap_pending, recovery). 61 is of the catalogue for older GPUs.
- * One that the table does not have is noted.
+ * its column "Immediate Action": RESTART_APP and IGNORE are noted; an Xid that asks for a reset of
+ * the GPU or a restart of the machine drains the GPU. Some Xids are only noted although the GPU
+ * then needs a reset (63, 94): the check that follows each Xid finds that (remap_pending,
+ * recovery). 61 is from the catalogue for older GPUs. An Xid that is not in the table is noted.
  */
 #ifndef COMMON_GPUFAULT_H
 #define COMMON_GPUFAULT_H
@@ -79,7 +79,8 @@ struct gpu_fault_row {
 	const char *text; /* for people; of all but Xids what is said if the agent says nothing */
 };
 
-/* Never NULL: what the table does not have has a row that notes it. `code` is an Xid, else 0. */
+/* Never NULL: a fault that is not in the table gets a row that notes it. `code` is an Xid, else
+ * 0. */
 const struct gpu_fault_row *gpu_fault_row(enum gpu_fault_kind kind, uint32_t code);
 /* All of them, for the manual and tests. */
 const struct gpu_fault_row *gpu_fault_rows(size_t *n);
@@ -96,8 +97,8 @@ struct gpu_fault_rule {
 };
 int gpu_fault_rule_parse(const char *text, struct gpu_fault_rule *rule, struct error *err);
 
-/* What is done about it where these rules are given; of several the last counts. Texts that are no
- * rules are passed over. */
+/* The action for a fault under these rules; of several matching rules the last counts. Texts that
+ * are no rules are skipped. */
 enum gpu_fault_action gpu_fault_action(
         enum gpu_fault_kind kind, uint32_t code, char *const *rules, size_t n);
 

@@ -15,7 +15,7 @@
 #define AMOUNT_COUNT_MAX 1000000
 #define AMOUNT_ANY       "any"
 
-/* May a type be called so? Letters, digits and "-_.+", a letter or digit first; not "any" and not
+/* May a type have this name? Letters, digits and "-_.+", a letter or digit first; not "any" and not
  * digits alone, which mean something else. */
 int amount_type_check(const char *name, struct error *err);
 

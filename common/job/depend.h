@@ -1,4 +1,4 @@
-/* depend.h - what a job waits for of other jobs, as people write it
+/* depend.h - the dependencies of a job on other jobs, as people write them
  *
  *	afterok:12:13,after:14+5,singleton	all of these (',')
  *	afterok:12?afternotok:13		any of these ('?')
@@ -8,10 +8,10 @@
  * --array has them (12_[1-3,7], 12_[0-9:2]): that means what each of them as a term would, and is
  * one term. Mixing ',' and '?' is refused.
  *
- * The same text with what has become of each term is kept in rows: there an id may be followed by
- * "@SECONDS" (of UTC: the delay ends then), "*" (each task of the array waits for the same task of
- * that one) or "!" (it can never come true); terms that have come true are left out, and of several
- * tasks those that have not yet decided anything stand there, or what has decided them.
+ * Rows keep the same text with the state of each term: there an id may be followed by "@SECONDS"
+ * (of UTC: the delay ends then), "*" (each task of the array waits for the same task of that one)
+ * or "!" (it can never come true); terms that have come true are left out, and of several tasks
+ * those that have not yet decided anything stand there, or what has decided them.
  *
  * Pure: knows no jobs. Texts of errors say what would be right.
  */

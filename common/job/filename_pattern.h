@@ -3,9 +3,9 @@
  *   %j %J job id    %A the array's job id    %a the task's id    %x the job's name
  *   %u login name    %N %n node: its name, its number in the job    %s step (batch)    %t rank %% %
  *
- * A number between % and the letter pads numbers with zeros ("%5j"), up to PATTERN_PAD_MAX. What is
- * no pattern stays as it is. A backslash anywhere turns patterns off; it is removed itself. A '/'
- * in the job's name becomes '_': a name names no directory.
+ * A number between % and the letter pads numbers with zeros ("%5j"), up to PATTERN_PAD_MAX. Text
+ * that is no pattern stays as it is. A backslash anywhere turns patterns off; it is removed itself.
+ * A '/' in the job's name becomes '_': a name names no directory.
  *
  * The tasks of an array have ids of their own, as in Slurm, and %j is that of the task. Those of an
  * array that was submitted before tasks had ids would destroy each other's output: where a file is

@@ -110,8 +110,8 @@ struct run_used {
 
 #define RUN_USED_IDLE_PCT 5
 
-/* Of a run's job, as its order had it: for a controller that does not know the job, because it was
- * restored from a backup. Texts are NULL or "" where an older agent does not say it. */
+/* Facts of a run's job, from the order that started it: for a controller that was restored from a
+ * backup and does not know the job. Texts are NULL or "" where an older agent does not say it. */
 struct run_owner {
 	const char *user, *account, *partition, *qos, *name;
 	const char *array; /* "": none */
@@ -125,8 +125,8 @@ enum replica_health { HEALTH_NONE, HEALTH_LOADING, HEALTH_READY, HEALTH_UNREADY 
 #define REPLICA_PORTS_MAX 8
 #define REPLICA_TEXT_MAX  480 /* bytes of replica_report.text: a line of gprobe has 512 */
 
-/* What a node says of a run that is a replica of a service: the message Replica. HEALTH_NONE: it is
- * none, or nothing is known yet. */
+/* The report of a node on a run that is a replica of a service: the message Replica. HEALTH_NONE:
+ * the run is no replica, or its health is not known yet. */
 struct replica_report {
 	enum replica_health health;
 	const char *text;    /* what the last probe found; ENDED: why gprobe ended it; NULL or "":

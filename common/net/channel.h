@@ -30,7 +30,8 @@ enum channel_kind {
 	/* from the client */
 	CHANNEL_LOG = 1,    /* struct channel_log: show what the run has written. The first */
 	CHANNEL_FINISH = 2, /* the run has ended: what is there now is all */
-	/* from the client of an interactive run (noded/stream/ghold.h), the first of them instead of LOG */
+	/* from the client of an interactive run (noded/stream/ghold.h), the first of them instead
+	 * of LOG */
 	CHANNEL_ATTACH = 3, /* struct channel_attach: give me its input and output */
 	CHANNEL_IN = 4, /* bytes of its standard input; CHANNEL_IN_MAX without an answer at most */
 	CHANNEL_IN_END = 5,  /* and their end */
@@ -99,8 +100,8 @@ int channel_get_log(const struct channel_message *m, struct channel_log *log, st
 struct channel_tail {
 	uint8_t error; /* standard error, where that is a file of its own */
 	uint64_t lines;
-	uint32_t owner; /* uid for whom they are: refused if the run is another user's. So the client
-	                 * need not believe what it was told of the job's owner */
+	uint32_t owner; /* the uid for which the lines are: refused if the run is another user's. So
+	                 * the client need not trust the controller about the job's owner */
 };
 void channel_put_tail(uint8_t out[CHANNEL_TAIL_LEN], const struct channel_tail *tail);
 int channel_get_tail(const struct channel_message *m, struct channel_tail *tail, struct error *err);

@@ -121,8 +121,7 @@ static int wait_for(const struct dial *d, short events, int64_t deadline, struct
 	return n > 0;
 }
 
-/* --- connecting
- * ------------------------------------------------------------------------------------ */
+/* --- connecting ------------------------------------------------------------------------------- */
 
 static int unreachable(const struct dial *d, const char *why, struct error *err)
 {
@@ -239,8 +238,7 @@ static int connect_any(struct dial *d, const struct dial_to *to, int64_t deadlin
 	return d->fd < 0 ? unreachable(d, strerror(e), err) : 0;
 }
 
-/* --- bytes in and out
- * --------------------------------------------------------------------------------- */
+/* --- bytes in and out ------------------------------------------------------------------------- */
 
 static int lost(const struct dial *d, int e, struct error *err)
 {
@@ -307,8 +305,7 @@ static int write_some(struct dial *d, struct error *err)
 	}
 }
 
-/* --- the handshake
- * -------------------------------------------------------------------------------------- */
+/* --- the handshake ---------------------------------------------------------------------------- */
 
 static int timed_out(const struct dial *d, struct error *err)
 {
@@ -410,8 +407,7 @@ int dial_fd(const struct dial *d)
 	return d->fd;
 }
 
-/* --- frames
- * ---------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 uint64_t dial_send(struct dial *d, unsigned type, const ProtobufCMessage *m, struct error *err)
 {
@@ -508,8 +504,7 @@ int dial_recv(struct dial *d, struct frame *out, int timeout_ms, struct error *e
 	}
 }
 
-/* --- whole requests
- * --------------------------------------------------------------------------------------- */
+/* --- whole requests --------------------------------------------------------------------------- */
 
 int dial_reply_error(const Gpusched__Reply *reply, struct error *err)
 {

@@ -3,9 +3,9 @@
  * One walk along the descriptors, so that `--json`, the REST API and the wire have one schema:
  * names are the field names of gpusched.proto. 64-bit integers are JSON integers (users' ids and
  * bytes stay below 2^53); enums are their names in lower case without the prefix that all values of
- * the enum share; int64 fields that are times (`*_time` and some more, msgjson_is_time()) are UTC seconds
- * instead of microseconds, null when 0; bytes are a string if they are UTF-8 without control
- * characters, else {"base64": "..."}.
+ * the enum share; int64 fields that are times (`*_time` and some more, msgjson_is_time()) are UTC
+ * seconds instead of microseconds, null when 0; bytes are a string if they are UTF-8 without
+ * control characters, else {"base64": "..."}.
  */
 #ifndef COMMON_MSGJSON_H
 #define COMMON_MSGJSON_H

@@ -12,8 +12,7 @@
 #define OUTPUT_CHUNK (256 * 1024) /* encrypted ahead of the kernel */
 #define LINGER_MS    2000
 
-/* --- sending
- * --------------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 size_t session_queued(const struct session *s)
 {
@@ -154,8 +153,7 @@ bool session_full(const struct session *s)
 	return s->full;
 }
 
-/* --- receiving
- * ------------------------------------------------------------------------------------- */
+/* --- receiving -------------------------------------------------------------------------------- */
 
 static bool may_deliver(const struct session *s)
 {
@@ -333,8 +331,7 @@ void session_on_deadline(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* --- libevent
- * ---------------------------------------------------------------------------------------- */
+/* --- libevent --------------------------------------------------------------------------------- */
 
 static void on_read(struct bufferevent *bev, void *arg)
 {

@@ -25,9 +25,9 @@
  * pushes out the oldest that has been silent for silent_ms, since honest ones need milliseconds. If
  * there is none (all wait for munge, say), one more of the same address is refused, one more at all
  * waits in the kernel's queue. The pool's max_queued and max_per_key should be at least these two.
- * How many sessions there may be, and of whom, is the owner's to say, in admit(). A frame must be
- * complete frame_ms after its first byte, and large frames in the making may hold max_input_bytes in
- * total; what each session has of it holds() is told. Replies not yet taken by the peer: above
+ * The owner limits in admit() how many sessions there may be, and of which peers. A frame must be
+ * complete frame_ms after its first byte, and large frames in the making may hold max_input_bytes
+ * in total; what each session has of it holds() is told. Replies not yet taken by the peer: above
  * output_high nothing more is read from it until they are below output_low (writable() is then
  * called); above output_max it is closed. queued() hears each time that there are more or fewer.
  */
@@ -52,8 +52,8 @@ struct session;
 
 #define SESSION_ADDRESS_LEN 56 /* "[v6 address]:port" */
 
-/* The other end: as munge says (accepted), or proved by its answer (dialled: uid is then the one
- * that the credential was restricted to). */
+/* The other end: as named by munge (accepted), or proved by its answer (dialled: uid is then the
+ * one that the credential was restricted to). */
 struct session_peer {
 	uid_t uid;
 	gid_t gid;

@@ -15,8 +15,7 @@
 #define TURN_ACCEPT 64   /* connections taken in one turn of the loop */
 #define RETRY_MS    100  /* after running out of descriptors or places */
 
-/* --- refusing
- * -------------------------------------------------------------------------------------- */
+/* --- refusing --------------------------------------------------------------------------------- */
 
 /* Tell the peer the code, and the owner why. The connection lingers. */
 static void refuse(struct session *s, const struct error *why)
@@ -53,8 +52,7 @@ void session_accept_timeout(struct session *s)
 	refuse(s, &err);
 }
 
-/* --- the greeting, in a worker
- * ------------------------------------------------------------------------ */
+/* --- the greeting, in a worker ---------------------------------------------------------------- */
 
 struct verify {
 	struct session *session; /* on the loop, and only if not cancelled */
@@ -159,7 +157,7 @@ static int verify_start(struct session *s, size_t len, struct error *err)
 	return 0;
 }
 
-/* The client's last word: it is there, and was no recording. */
+/* Check the client's last message: it proves that the greeting was not a recording. */
 static void read_confirm(struct session *s)
 {
 	struct evbuffer *in = bufferevent_get_input(s->bev);
@@ -310,8 +308,8 @@ void session_accept_again(struct sessions *ss)
 		event_add(l->event, NULL);
 }
 
-/* As many are being greeted as may, and none is to blame: the kernel keeps the others in its queue,
- * and they begin to be served as soon as one is through. */
+/* The limit of handshakes is reached, and no connection may be closed for it: the kernel keeps new
+ * connections in its queue until a handshake has ended. */
 static bool stop_accepting(struct sessions *ss)
 {
 	static const struct timeval retry = { 0, RETRY_MS * 1000 };
@@ -365,8 +363,7 @@ static void on_accept(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* --- listening
- * ------------------------------------------------------------------------------------------ */
+/* --- listening -------------------------------------------------------------------------------- */
 
 void session_listener_free(struct listener *l)
 {

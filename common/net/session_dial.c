@@ -48,8 +48,7 @@ void session_dial_timeout(struct session *s)
 	session_fail(s, &err);
 }
 
-/* --- one worker job for all four operations
- * ------------------------------------------------------------- */
+/* --- one worker job for all four operations --------------------------------------------------- */
 
 /* What a job needs and finds. It holds no pointer into the session but for done(), which is called
  * only while the session is there. */
@@ -149,8 +148,7 @@ static void lend_hello(struct session *s, struct step *step)
 	s->dialling->hello = NULL;
 }
 
-/* --- ANSWER, AGREE
- * -------------------------------------------------------------------------------------- */
+/* --- ANSWER, AGREE ---------------------------------------------------------------------------- */
 
 static int agree_run(struct step *step)
 {
@@ -204,8 +202,7 @@ void session_dial_read(struct session *s)
 		session_fail(s, &err);
 }
 
-/* --- CRED, KEYS
- * ------------------------------------------------------------------------------------------- */
+/* --- CRED, KEYS ------------------------------------------------------------------------------- */
 
 static int keys_run(struct step *step)
 {
@@ -292,9 +289,7 @@ static void want_credential(struct session *s)
 		session_fail(s, &err);
 }
 
-/* --- CONNECT
- * ------------------------------------------------------------------------------------------------
- */
+/* --- CONNECT ---------------------------------------------------------------------------------- */
 
 /* The next address, or the end. */
 static void connect_next(struct session *s)
@@ -336,9 +331,7 @@ void session_dial_event(struct session *s, short what)
 	connect_next(s);
 }
 
-/* --- NAME
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- NAME ------------------------------------------------------------------------------------- */
 
 static int look_up(
         const char *host, const char *port, int flags, struct addrinfo **out, struct error *err)

@@ -11,8 +11,7 @@
 #define SLOT_BITS    20 /* a million sessions at once */
 #define TURN_STALLED 256
 
-/* --- limits ------------------------------------------------------------------------------------
- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void fill_limits(struct session_limits *l)
 {
@@ -31,8 +30,7 @@ static void fill_limits(struct session_limits *l)
 #undef DEFAULT
 }
 
-/* --- the set -------------------------------------------------------------------------------------
- */
+/* --- the set ---------------------------------------------------------------------------------- */
 
 static void free_session(struct session *s)
 {
@@ -133,8 +131,7 @@ void sessions_free(struct sessions *ss)
 	free(ss);
 }
 
-/* --- numbers -------------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static int take_number(struct sessions *ss, struct session *s)
 {
@@ -180,8 +177,7 @@ struct session *session_find(struct sessions *ss, uint64_t number)
 	return s && s->number == number ? s : NULL;
 }
 
-/* --- beginning and end
- * ---------------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 struct session *session_make(struct sessions *ss, bool dialled, enum session_state state)
 {
@@ -302,8 +298,7 @@ void session_set_deadline(struct session *s, unsigned ms)
 		evtimer_del(s->deadline);
 }
 
-/* --- pausing
- * ------------------------------------------------------------------------------------------ */
+/* --- pausing ---------------------------------------------------------------------------------- */
 
 /* Costs nothing for sessions that are silent meanwhile: they are stopped when they say something,
  * and only those are taken up again. */
@@ -316,8 +311,7 @@ void sessions_pause_reading(struct sessions *ss, bool pause)
 		event_active(ss->resume, EV_READ, 0);
 }
 
-/* --- small questions
- * ----------------------------------------------------------------------------------- */
+/* --- small questions -------------------------------------------------------------------------- */
 
 uint64_t session_number(const struct session *s)
 {

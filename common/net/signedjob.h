@@ -42,7 +42,7 @@
 #define SIGNEDJOB_NAME_MAX     255
 #define SIGNEDJOB_PATH_MAX     4095             /* PATH_MAX with its NUL */
 #define SIGNEDJOB_ARG_MAX      (128 * 1024 - 1) /* the kernel's MAX_ARG_STRLEN, for execve(2) */
-#define SIGNEDJOB_ARGS_MAX     (1024 * 1024) /* arguments and environment together: half of ARG_MAX */
+#define SIGNEDJOB_ARGS_MAX     (1024 * 1024) /* arguments and environment: half of ARG_MAX */
 #define SIGNEDJOB_ATTEMPTS_MAX 1000
 #define SIGNEDJOB_ATTEMPT_LAST 1000000           /* orders lost once a second for eleven days */
 #define SIGNEDJOB_WINDOW_MAX   65535             /* rows or columns */

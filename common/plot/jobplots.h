@@ -1,4 +1,4 @@
-/* jobplots.h - the charts of a time with jobs, whatever it comes from: a simulation or a history
+/* jobplots.h - the charts of the jobs of a period, from a simulation or a history
  *
  *	use             GPUs that runs had over time, by type
  *	demand          GPUs of all jobs that waited or ran over time, and what they were given
@@ -6,7 +6,7 @@
  *	waits-sizes     the same by the number of GPUs of a job
  *	starts          each job's wait as it was first planned, and as it was
  *
- * Times are seconds, NAN: it has not come to that. What has no end yet goes on to `to`.
+ * Times are seconds, NAN: the event has not happened. A job without an end is drawn up to `to`.
  */
 #ifndef COMMON_JOBPLOTS_H
 #define COMMON_JOBPLOTS_H
@@ -33,7 +33,7 @@ struct plotted_run {
 
 /* All borrowed. */
 struct plotted {
-	const char *about;   /* of what: "fifo on cluster rz1"; NULL: nothing is said */
+	const char *about;   /* the subject: "fifo on cluster rz1"; NULL: none */
 	enum plot_unit time; /* PLOT_UTC, or PLOT_DURATION since the first submission */
 	double from, to;     /* what is shown */
 	double capacity;     /* GPUs there are; 0: not known */

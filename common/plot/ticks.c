@@ -78,7 +78,7 @@ static unsigned decimals_for(double step)
 
 enum shape { DATE, DATE_TIME, OF_DAY, OF_DAY_S, DAY_OF_MONTH, MONTH, MONTH_YEAR };
 
-/* As the names of months are in English everywhere. */
+/* Names of months are English in every locale. */
 static void moment(char *buf, size_t size, double v, enum shape shape)
 {
 	static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug",
@@ -208,7 +208,7 @@ static void linear(struct plot_ticks *t, const struct plot_axis *a, size_t most)
 	const struct step_unit *u;
 	size_t i;
 
-	/* What is counted is rarely in halves. */
+	/* Counts are rarely fractions: no ticks at halves. */
 	if (a->unit == PLOT_NUMBER && step < 1 && span >= 2)
 		step = 1;
 	u = unit_for(units_of(a->unit), step);

@@ -227,7 +227,7 @@ static void put_dot(const struct xy *g, size_t i, double x, double y)
 	strbuf_adds(g->c.out, "h0");
 }
 
-/* One dot in each small square is as good as all that are there. */
+/* One dot for each small square looks the same as all of them. */
 static void draw_dots(const struct xy *g, size_t i)
 {
 	const struct plot_series *s = &g->series[i];
@@ -275,7 +275,7 @@ static void draw_series(const struct xy *g)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* The last value that is there; for an area the middle of what it adds there. */
+/* The last value that is no gap; for an area the middle of its own part there. */
 static void line_end(const struct xy *g, size_t i, struct plot_label *l)
 {
 	const struct plot_series *s = &g->series[i];

@@ -23,8 +23,7 @@ enum limit_kind { LIMIT_MEMORY, LIMIT_PIDS, LIMIT_CPU, LIMIT_KINDS };
 
 const char *limit_name(enum limit_kind kind); /* "memory" */
 
-/* --- the launcher's side: where each limit is available ------------------------------------------
- */
+/* --- the launcher's side: where each limit is available --------------------------------------- */
 
 struct cgroup_limits_root;
 
@@ -51,8 +50,7 @@ void cgroup_limits_list_free(Gpusched__RunLimit **list, size_t n);
 /* Remove the v1 leaves of a run that is over. */
 void cgroup_limits_root_remove(const struct cgroup_limits_root *root, const char *leaf);
 
-/* --- the shepherd's side -------------------------------------------------------------------------
- */
+/* --- the shepherd's side ---------------------------------------------------------------------- */
 
 /* Make the v1 leaves, write all values. -1 with ERR_SYSTEM: what was made is removed again. */
 int cgroup_limits_set(Gpusched__RunLimit *const *list, size_t n, struct error *err);

@@ -1,7 +1,7 @@
 /* agent_impl.h - the inside of the agent's core, for its own files
  *
  *   agent.c          events, orders, effects
- *   agent_reports.c  what the controller is told of runs, and told again
+ *   agent_reports.c  reports to the controller, and their repeats
  *   invariants.c     invariants and the hash
  */
 #ifndef NODED_CORE_AGENT_IMPL_H
@@ -43,11 +43,11 @@ struct agent_effect *agent_effect_new(struct agent *agent, enum agent_effect_kin
 /* Memory that lives as long as the effects of this event; returns it. */
 void *agent_keep(struct agent *agent, void *memory);
 
-/* There is news of this run, which agent_flush() sends. */
+/* Mark the run as changed: agent_flush() reports it. */
 void agent_mark_unsent(struct agent *agent, struct run *run);
-/* Send what is marked, if the session is registered; else register it. */
+/* Report the marked runs if the session is registered; else register it. */
 void agent_flush(struct agent *agent, struct clocks now);
-/* Send those ends again whose time has come. */
+/* Repeat the ends whose repeat time has come. */
 void agent_repeat_ends(struct agent *agent, struct clocks now);
 
 /* From the state table: is the state reported until forgotten? Is it what the launcher reported? */

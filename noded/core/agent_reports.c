@@ -1,9 +1,9 @@
-/* agent_reports.c - what the controller is told of runs, and the ends again until it has forgotten them
+/* agent_reports.c - reports runs to the controller, and repeats each end until Forget
  *
- * News is marked first, and sent after each event if the session is registered. A registration has all
- * living runs and the ends that fit; what does not fit stays marked. The end of a run is repeated after
- * AGENT_REPEAT_FIRST, then after twice as long each time up to AGENT_REPEAT_MAX: so it arrives whatever
- * the controller has missed.
+ * A changed run is first marked, and sent after the event if the session is registered. A
+ * registration carries all living runs and the ends that fit; the other ends stay marked. The end
+ * of a run is repeated after AGENT_REPEAT_FIRST, then after twice as long each time, up to
+ * AGENT_REPEAT_MAX: so it arrives even if the controller missed earlier reports.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -127,7 +127,7 @@ int helper_start(enum helper_kind kind, uint64_t number, int parent, int memory,
 		pidfd = (int)syscall(SYS_pidfd_open, *pid, 0);
 		e = errno;
 		if (pidfd < 0)
-			kill(*pid, SIGKILL); /* our own child, not reaped yet: the number is still its */
+			kill(*pid, SIGKILL); /* not reaped yet: the id is still its own */
 	}
 	errno = e;
 	return pidfd;

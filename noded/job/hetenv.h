@@ -1,16 +1,16 @@
 /* hetenv.h - Slurm's variables for a job of several components
  *
  * The owner signs how many nodes each component has, in order: GPUSCHED_HET_NODES=2,1
- * (cmds/options/het.h). The nodes of the job are dealt out in their order, and each component has
- *its own of these, with its number behind:
+ * (cmds/options/het.h). The job's nodes go to the components in this order. Each component has its
+ * own set of these variables, with its number at the end:
  *
  *	SLURM_JOB_ID_HET_GROUP_0  SLURM_JOB_NODELIST_HET_GROUP_0  SLURM_NODELIST_HET_GROUP_0
  *	SLURM_JOB_NUM_NODES_HET_GROUP_0  SLURM_NNODES_HET_GROUP_0
  *
- * beside SLURM_HET_SIZE, SLURM_HET_JOB_ID and SLURM_HET_JOB_OFFSET. A value that does not come to
- *the job's number of nodes gives none of them.
+ * beside SLURM_HET_SIZE, SLURM_HET_JOB_ID and SLURM_HET_JOB_OFFSET. If the signed numbers do
+ * not add up to the job's number of nodes, none of these is set.
  *
- * Pure; the value is foreign.
+ * Pure; the value comes from the user and is not trusted.
  */
 #ifndef NODED_HETENV_H
 #define NODED_HETENV_H
@@ -28,7 +28,8 @@
 size_t hetenv_make(const char *value, size_t len, const char *nodelist, uint32_t nnodes,
         uint64_t job, char **env);
 
-/* Is it one of theirs (NAME=value)? Those of an outer job are none of the job's. */
+/* Is the entry (NAME=value) one of these variables? Those of an outer job do not belong to the
+ * job. */
 bool hetenv_is_name(const char *entry);
 
 #endif

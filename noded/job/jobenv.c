@@ -245,7 +245,7 @@ static char *submit_dir(const struct jobenv_in *in)
 	return cwd->len ? xstrndup((const char *)cwd->data, cwd->len) : xstrdup("");
 }
 
-/* Which run it is, for who connects to it from elsewhere: attempts are counted from 1. */
+/* Identifies the run for clients that connect from another host; attempts are counted from 1. */
 static char *attempt(const struct jobenv_in *in)
 {
 	return in->stepd ? number(in->order->run->attempt) : NULL;
@@ -304,7 +304,7 @@ static char *slurm_cpus_each(const struct jobenv_in *in)
 	return each_node(in, in->order->cpus);
 }
 
-/* What the owner's environment gives by this name, `*n` bytes; NULL: nothing. */
+/* The value of this name in the owner's environment, `*n` bytes; NULL: it has none. */
 static const char *signed_value(const struct jobenv_in *in, const char *name, size_t *n)
 {
 	size_t len = strlen(name);
@@ -320,7 +320,7 @@ static const char *signed_value(const struct jobenv_in *in, const char *name, si
 	return NULL;
 }
 
-/* The number that it gives; 0: none. */
+/* The same as a number; 0: there is none. */
 static uint32_t signed_number(const struct jobenv_in *in, const char *name)
 {
 	size_t n;
@@ -369,7 +369,7 @@ enum when {
 	SLURM_IF_MISSING, /* likewise as IF_MISSING */
 };
 
-/* What has the value, and which type it is of. */
+/* The struct that has the value, and the type of its field. */
 enum of { OF_IN, OF_ORDER, OF_SPEC, OF_RUN };
 enum type { TYPE_TEXT, TYPE_U32, TYPE_U64 };
 

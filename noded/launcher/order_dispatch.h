@@ -1,4 +1,4 @@
-/* order_dispatch.h - the messages of the network half (launcher.h lists them), and what each causes */
+/* order_dispatch.h - the handler of each message of the network half (launcher.h lists them) */
 #ifndef NODED_ORDER_DISPATCH_H
 #define NODED_ORDER_DISPATCH_H
 

@@ -74,11 +74,11 @@
 struct start {
 	struct launcher *l;
 	struct run *run;
-	struct arena *arena, *spec_arena; /* the order, and the job in it, live as long as we do */
+	struct arena *arena, *spec_arena; /* the order, and the job in it; freed with the start */
 	Gpusched__StartRun *order;
 	Gpusched__SignedSpec *spec;
 	int64_t signed_at;
-	/* As what its start counts (signature_uses.h) */
+	/* The task under which its start is counted, and since when (signature_uses.h) */
 	uint32_t counts_task;
 	int64_t counts_from;
 	bool asking;                  /* an answer is pending that comes in any case */
@@ -352,7 +352,7 @@ static void ask_user(struct start *s)
 	        s->l->user_lookup, s->order->user, s->spec->uid, s->spec->gid, user_known, s);
 }
 
-/* What the start has waited for is there, or in trouble. */
+/* The resource that the start waited for is available, or has failed. */
 static void wait_over(const char *trouble, void *arg)
 {
 	struct start *s = arg;

@@ -1,4 +1,4 @@
-/* stream_grants.h - streams to runs: gtap for clients that may have one
+/* stream_grants.h - streams to runs: starts gtap for each client that may have one
  *
  * A stream is a descriptor that the launcher hands to the network half, with gtap at its other end.
  */

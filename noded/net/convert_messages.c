@@ -242,8 +242,8 @@ void convert_report(struct convert *c, const struct run_report *report, Gpusched
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* The heads of what makes events of messages and messages of effects; not all of them look at all
- * that they are handed. */
+/* Signatures of the functions that turn messages into events, and effects into messages; not each
+ * function uses all of its arguments. */
 #define EVENT(name)                                                                           \
 	int name(struct convert *c __attribute__((unused)), const ProtobufCMessage *msg,      \
 	        struct agent_event *event, struct error *err __attribute__((unused)))

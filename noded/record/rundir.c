@@ -153,8 +153,8 @@ struct removal {
 	bool again;
 };
 
-/* After a failed call: if our user is not root and has closed a directory to himself, open it
- * again. Root needs no modes. */
+/* After a failed call: if the agent is not root and its user has closed a directory to itself, open
+ * it again. Root needs no modes. */
 static bool opened_up(int at, const char *name)
 {
 	return errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0;

@@ -27,8 +27,7 @@
 #define LOCK_PATIENCE_S  10 /* for an earlier launcher to end */
 #define INCARNATION_FILE "incarnation"
 
-/* --- directories ------------------------------------------------------------------------------
- */
+/* --- directories ------------------------------------------------------------------------------ */
 
 static int fail(struct error *err, const char *what, const char *path)
 {

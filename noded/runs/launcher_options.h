@@ -1,4 +1,4 @@
-/* launcher_options.h - the agent's own options, as the launcher keeps to them
+/* launcher_options.h - the agent's own options, which the launcher obeys
  *
  * The site's own minimum for this node: confine/effective_limits.h says what the controller may
  * add.
@@ -62,7 +62,7 @@ struct launcher_options {
 	struct output_readers readers;      /* the site's consent: --output-readers */
 	uint64_t max_processes;             /* of one run, threads too; 0: LAUNCHER_MAX_PROCESSES */
 	struct device_grants_wish devices; /* strings as long as the process, as of `containment` */
-	const char *containment; /* "devices,memory": not to run jobs with less; NULL: whatever */
+	const char *containment; /* "devices,memory": run no job with less; NULL: no minimum */
 };
 
 #endif

@@ -36,7 +36,7 @@
 
 struct signature_uses;
 
-/* As what task the starts of a service at this time count, and when that was signed. */
+/* The task under which starts of a service at this time are counted, and its time of signing. */
 static inline uint32_t signature_uses_day(int64_t now_s)
 {
 	return now_s > 0 ? (uint32_t)(now_s / SIGNATURE_DAY_S) & 0xffffff : 0;

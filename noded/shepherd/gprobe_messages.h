@@ -1,4 +1,4 @@
-/* gprobe_messages.h - what gprobe says of a replica of a service, and what of it is passed on when
+/* gprobe_messages.h - the messages of gprobe about a replica, and when they are passed on
  *
  * gprobe (cmds/services/README.md) is the run's program. It writes into a pipe, whose other end is
  * ours, one line a message, at most 512 bytes with its newline, each by one write(2):
@@ -8,19 +8,20 @@
  *      load unknown
  *      end TEXT                              why gprobe ends the script
  *
- * gprobe is a process of the run's owner, and others of the owner's can write there too: nothing in
- * it is trusted. A line that makes no sense is ignored. At most REPLICA_READ bytes are read at a
- * time, and not again within REPLICA_READ_PAUSE, so a sender without end blocks itself.
+ * gprobe is a process of the run's owner, and the owner's other processes can write to the pipe
+ * too: nothing in it is trusted. A line that makes no sense is ignored. At most REPLICA_READ bytes
+ * are read at a time, and not again within REPLICA_READ_PAUSE, so a sender without end blocks
+ * itself.
  *
- * What is known goes into the run's notes (NotesRecord.replica, .load), and the launcher is told:
+ * The shepherd writes it to the run's notes (NotesRecord.replica, .load) and notifies the launcher:
  *
  *      health   at once; after REPLICA_BURST changes one a REPLICA_PAUSE
  *      text     of the same health: once in REPLICA_TEXT_PAUSE
  *      load     once in REPLICA_PAUSE; one that stays the same once in REPLICA_AGAIN, for its time
  *
  * A replica that is to end or that is suspended is passed on as UNREADY, whatever gprobe says
- * (replica_hide()). The time READY counts what was passed on, by the monotonic clock. gprobe says
- * nothing of its end: with the shepherd the pipe is lost, and the run too.
+ * (replica_hide()). The time READY counts what was passed on, by the monotonic clock. If the
+ * shepherd is killed the pipe is lost, and the run with it.
  *
  * Pure, except for replica_read().
  */

@@ -184,8 +184,7 @@ static void remove_private(const struct shepherd *s)
 	free(dir);
 }
 
-/* --- programs of the site ----------------------------------------------------------------------
- */
+/* --- programs of the site --------------------------------------------------------------------- */
 
 /* Keeps a program running: orders come too late for a run that has ended. */
 static bool to_its_end(void *arg)
@@ -399,8 +398,8 @@ static void kill_all(struct shepherd *s, usec_t now)
 	s->kill_next = now + s->kill_pause;
 }
 
-/* A replica's server answers what is in flight first: gprobe ends the script when that is done. To
- * give back memory is the script's affair. */
+/* A replica's server answers what is in flight first: gprobe ends the script when that is done. A
+ * request to give back memory goes to the script, not to gprobe. */
 static void signal_end(struct shepherd *s)
 {
 	if (s->launch->probe && !s->main_gone && s->ending.asked)

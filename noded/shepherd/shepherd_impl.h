@@ -70,8 +70,8 @@ struct shepherd {
 	bool untold;
 
 	bool hold, holding; /* the run is to be suspended; some of it was stopped for that */
-	/* held: since when all is stopped (mono), 0: it is not; held_us: total of earlier
-	 * suspensions */
+	/* held: when all of the run was stopped (mono), 0: it is not suspended; held_us: total of
+	 * earlier suspensions */
 	usec_t held, held_us, hold_next;
 };
 

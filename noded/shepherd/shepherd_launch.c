@@ -49,7 +49,7 @@ static void launch_failed(struct shepherd *s, const char *why)
 	launch_failed_as(s, END_LAUNCH, why);
 }
 
-/* Where the kernel cannot do that, the first that listens at a port has it. */
+/* If the kernel cannot restrict ports, a port goes to the first process that listens at it. */
 static void hold_to_ports(const struct shepherd *s)
 {
 	const Gpusched__Replica *replica = s->launch->report->replica;
@@ -118,7 +118,7 @@ static bool run_prolog(struct shepherd *s)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-/* Its writer's end waits for us if the pipe is full; our end waits for nothing. */
+/* gprobe's end blocks while the pipe is full; the shepherd's end never blocks. */
 static int make_probe_pipe(struct shepherd *s, int *writer)
 {
 	int ends[2];

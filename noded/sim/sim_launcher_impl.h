@@ -96,7 +96,7 @@ void sim_replica_resumes(struct sim_launcher *l, struct record *r, struct clocks
 void sim_replica_ends(struct record *r);
 void sim_replica_refresh(struct record *r, struct clocks now); /* ready_us up to now */
 
-/* --- sim_gpu_memory.c ---------------------------------------------------------------------------- */
+/* --- sim_gpu_memory.c ------------------------------------------------------------------------- */
 
 /* A run is to be started. True: not before a check, since a run may have borrowed on its GPUs. */
 bool sim_memory_waits(struct sim_launcher *l, struct record *r, const Gpusched__StartRun *order);

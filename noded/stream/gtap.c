@@ -99,7 +99,8 @@ static int greet(struct tap *t)
 
 /* --- the end of a log alone ------------------------------------------------------------------- */
 
-/* A client that shows it to the owner. Root needs the owner's agreement too: gweb may run as root. */
+/* For a client that shows the output to the run's owner. Root needs the owner's consent here, too,
+ * because gweb may run as root. */
 _Noreturn static void serve_tail(struct tap *t, const struct channel_message *m)
 {
 	const Gpusched__OutputRecord *run = t->grant->run;

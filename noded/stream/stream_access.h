@@ -1,8 +1,8 @@
-/* stream_access.h - what a client may have of a run, by the user that munge says it is
+/* stream_access.h - what a client may use of a run, by the user that munge names
  *
  *	the run's owner                     everything: output, input of an interactive run, steps
  *	root                                the output
- *	a user of gnoded --output-readers   the last bytes of the output as they are now, of a run whose
+ *	a user of gnoded --output-readers   the last bytes of the output as they are now, if the
  *	                                    owner has signed that it may be shown
  *	any other user                      nothing
  *
@@ -45,22 +45,23 @@ enum stream_access {
 enum stream_access stream_access(const struct output_readers *readers,
         const Gpusched__OutputRecord *run, const char *name, uid_t uid, struct error *err);
 
-/* --- bounds of STREAM_TAIL --------------------------------------------------------------------- */
+/* --- bounds of STREAM_TAIL -------------------------------------------------------------------- */
 
 #define TAIL_BYTES_MAX (64 * 1024) /* of one file */
-#define TAIL_LIFE_S    10          /* its gtap ends after so long, whatever it waits for */
-#define TAILS_MAX      128         /* of all outputs so many begin in that time */
-#define TAILS_OF_ONE   16          /* and of one owner's outputs */
+#define TAIL_LIFE_S    10          /* its gtap ends after this time, even while it waits */
+#define TAILS_MAX      128         /* begun in that time, at most, for all outputs */
+#define TAILS_OF_ONE   16          /* and for the outputs of one owner */
 
 struct tails {
-	uint64_t n; /* begun, of all times */
+	uint64_t n; /* begun so far */
 	struct {
 		usec_t at;
 		uid_t owner;
 	} v[TAILS_MAX]; /* the last of them, in turn */
 };
 
-/* One of a run of `owner` begins; `now` is of a monotonic clock. -1: ERR_BUSY. */
+/* Counts a STREAM_TAIL for a run of `owner`; `now` is of a monotonic clock. -1: ERR_BUSY, too
+ * many. */
 int tails_begin(struct tails *t, uid_t owner, usec_t now, struct error *err);
 
 #endif

@@ -44,8 +44,7 @@ void meter_wait(pid_t pid, struct meter *m);
 void meter_io(pid_t pid, struct meter *m);
 void meter_io_of(int fd, struct meter *m);
 
-/* --- a scan of all processes, in steps --------------------------------------------------------
- */
+/* --- a scan of all processes, in steps -------------------------------------------------------- */
 
 struct meter_scan;
 

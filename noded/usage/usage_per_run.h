@@ -5,8 +5,8 @@
  * processes; a run that shares a slot with what NVML reports for its processes. Energy cannot be
  * divided and counts only for a run that is alone.
  *
- * Memory counts over time too (MiB times seconds), of all its GPUs together: what a model costs that
- * is loaded and idle.
+ * GPU memory is also summed over time (MiB times seconds), over all GPUs of the run: this is the
+ * cost of a model that is loaded and idle.
  *
  * Peaks never fall, and neither do CPU time and I/O when they are sums over processes that end.
  */
@@ -26,7 +26,7 @@ struct used_gpu {
 	uint64_t energy_mj;  /* of the GPU, at the last sample */
 	uint64_t mem_mb;     /* now */
 	uint64_t allowed_mb; /* the run may use this much; 0: all (gpu_memory_limit.h) */
-	uint64_t own_mb;     /* now, of processes that are surely the run's (gpu_memory_limit.h) */
+	uint64_t own_mb;     /* now, of processes known to be the run's (gpu_memory_limit.h) */
 	bool own_known;      /* false: own_mb is 0, the driver has not reported it yet */
 	uint64_t own_before_mb, allowed_before_mb; /* at the last sample but one */
 	bool asked_back; /* it was asked to give back the excess (borrowed_gpu_memory.h) */

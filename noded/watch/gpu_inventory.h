@@ -1,4 +1,4 @@
-/* gpu_inventory.h - the node's GPUs, and which of them an order means
+/* gpu_inventory.h - the node's GPUs, and which of them an order names
  *
  * The GPUs are probed when the launcher starts and then periodically.
  */
@@ -33,9 +33,9 @@ bool gpu_inventory_known(const struct gpu_inventory *g);
 bool gpu_inventory_found(const struct gpu_inventory *g);
 /* As last found. Good until the next probe. */
 const struct gpus *gpu_inventory_now(const struct gpu_inventory *g);
-/* Sets of NVML's indices. To reset: GPUs that need a reset, which fails while we hold them open.
- * Not asked: GPUs that must not be sampled, those and the ones that hung a probe and would hang a
- * sample. */
+/* Sets of NVML's indices. _to_reset: the GPUs that need a reset, which fails while the launcher has
+ * them open. _not_asked: the GPUs that must not be sampled: those to reset, and those that hung a
+ * probe and would hang a sample. */
 uint64_t gpu_inventory_to_reset(const struct gpu_inventory *g);
 uint64_t gpu_inventory_not_asked(const struct gpu_inventory *g);
 

@@ -70,7 +70,7 @@ static void name_file(const struct gpu *gpu, char name[NAME_MAX_BYTES])
 		snprintf(name, NAME_MAX_BYTES, "%" PRIu32, gpu->nvml);
 }
 
-/* --- what is to be in them --------------------------------------------------------------------- */
+/* --- what is to be in them -------------------------------------------------------------------- */
 
 /* The compute instances of one GPU instance have one file. */
 static void list_slots(const struct gpus *now, struct files *out)
@@ -133,7 +133,7 @@ static void add_run(struct run *r, void *arg)
 	}
 }
 
-/* --- the folder -------------------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
 static int open_folder(const char *path, struct error *err)
 {
@@ -264,7 +264,7 @@ static void update(evutil_socket_t fd, short what, void *arg)
 	f->written = *listing.files;
 }
 
-/* --- the part ---------------------------------------------------------------------------------- */
+/* --- the part --------------------------------------------------------------------------------- */
 
 struct gpu_job_files *gpu_job_files_new(struct launcher *l)
 {

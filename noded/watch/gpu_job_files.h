@@ -1,16 +1,16 @@
 /* gpu_job_files.h - which jobs are on which GPU, in files for dcgm-exporter (gnoded --gpu-jobs)
  *
- * NVIDIA's exporter of metrics labels those of a GPU with the jobs that it finds in a folder, given
- * as its --hpc-job-mapping-dir. A file is named as the GPU, by NVML's index ("0"), or as the MIG
+ * NVIDIA's exporter labels the metrics of a GPU with the jobs that it finds in a folder, given as
+ * its --hpc-job-mapping-dir. A file is named as the GPU, by NVML's index ("0"), or as the MIG
  * instance ("0.3", with the number of the GPU instance), and has a job's id in each line.
  *
- * All of a node's slots have their file, and each file has a line: that of a free one is empty, and
- * becomes an empty label, which for Prometheus is none. Releases of the exporter differ in what they
- * do of a file without a line; some tell nothing at all of its GPU. The file is not removed either,
- * because a whole answer is given up if one vanishes while the folder is read. Each is replaced as a
- * whole, by renaming, when its jobs have changed; all of them are written anew after each probe of
- * the GPUs, thus also after a start of the launcher. Other files that are named like GPUs are
- * removed.
+ * Each slot of the node has its file, and each file has a line: the line of a free slot is empty,
+ * and becomes an empty label, which Prometheus treats as none. Releases of the exporter differ in
+ * how they treat a file without a line; some then report nothing at all of its GPU. The file is not
+ * removed either, because the exporter gives up its whole answer if a file vanishes while it reads
+ * the folder. Each is replaced as a whole, by renaming, when its jobs have changed; all of them are
+ * written anew after each probe of the GPUs, thus also after a start of the launcher. Other files
+ * that are named like GPUs are removed.
  *
  * The folder must be the launcher's own (root's) and writable for no other user, and no symbolic
  * link; else nothing is written. It is made if it does not exist. It must be local, because a write
@@ -28,7 +28,7 @@ struct launcher;
 struct gpu_job_files *gpu_job_files_new(struct launcher *l);
 void gpu_job_files_free(struct gpu_job_files *f); /* NULL is fine */
 
-/* Runs have got GPUs or lost them: write soon what has changed. `all`: write all files. */
+/* Runs have received or released GPUs: write the changed files soon. `all`: write all files. */
 void gpu_job_files_changed(struct launcher *l, bool all);
 
 #endif

@@ -4,8 +4,8 @@
  * waits for it:
  *
  *	CGROUPS  what the kernel has counted for each run
- *	GPUS     one request to the sampler's process (sampler_watchdog.h), if a run has GPUs: it takes
- *	         all GPUs of the node, those that no run holds too
+ *	GPUS     one request to the sampler's process (sampler_watchdog.h), if a run has GPUs: it
+ *	         covers all GPUs of the node, also those that no run holds
  *	SCAN     /proc, if a run has no cgroup to be counted in
  *	RUNS     each run's sums, its `used` record for the shepherd and a later launcher
  *	REPORT   reports of what has changed, in as few messages as hold it
@@ -14,10 +14,11 @@
  * second, or more often if sample_ms says so, in a quick round: it covers only these runs, queries
  * only the memory of their GPUs and reports only what it has found.
  *
- * While no run holds a GPU there is a round for the GPUs alone every idle_sample_ms. Its sampler is
- * ended at once: so rarely a process that sleeps in between would only hold the driver's memory, and
- * the device files that a reset or another MIG layout wants closed. It wakes no GPU, because the
- * child that waits for Xids (gpu/xid_events.h) keeps the driver loaded anyway.
+ * While no run holds a GPU there is a round for the GPUs alone every idle_sample_ms. Its sampler
+ * ends after each round: a process that slept until the next one would only keep the driver's
+ * memory in use, and open the device files that a reset or another MIG layout needs closed. Such a
+ * round wakes no GPU, because the child that waits for Xids (gpu/xid_events.h) keeps the driver
+ * loaded anyway.
  *
  * The cost is bounded: the pause after a round is so long that all rounds together cost half a
  * percent of a core, the sampler's process included, and at least sample_ms; after a start it is
@@ -60,7 +61,7 @@
 #define QUICK_FACTOR 50                 /* as COST_FACTOR, of a quick round */
 #define RETRY_MS     20                 /* the other kind of round is in progress */
 #define FIRST_MS     1000               /* after a start; then twice as long each time */
-#define LATE_US      ((usec_t)60000000) /* a sample says nothing of a longer time */
+#define LATE_US      ((usec_t)60000000) /* a sample stands for no longer time */
 #define REPORT_MAX   200                /* runs in one message */
 /* each such round reports all runs, since sessions get lost */
 #define ALL_ROUNDS 6
@@ -375,7 +376,7 @@ static bool begin_round(struct usage_sampling *w, bool quick, bool idle)
 {
 	w->runs = xcalloc(runs_count(w->l), sizeof(*w->runs));
 	w->n = w->at = 0;
-	if (!idle || w->l->limits->sample_ms) /* where runs are never sampled they are not now */
+	if (!idle || w->l->limits->sample_ms) /* sample_ms 0: no run is sampled */
 		runs_each(w->l, list_run, w);
 	w->held = w->shared = 0;
 	runs_each(w->l, add_run_as_holder, w);

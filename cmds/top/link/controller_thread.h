@@ -1,4 +1,4 @@
-/* controller_thread.h - what gtop hears from the controller, and asks of it, in a thread of its own
+/* controller_thread.h - the thread of gtop that talks to the controller
  *
  * One connection: jobs by WatchJobs, from the cursor of what was heard last; everything else is
  * asked for on the side. Nodes and their GPUs are asked for once a job has changed, and at most

@@ -58,7 +58,8 @@ static uint64_t send_nodes(struct asks *a, struct dial *d, struct error *err)
 	return dial_send(d, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &m.base, err);
 }
 
-/* What waits of an array is left to ASK_ORDER: its id is that of all of its tasks. */
+/* The waiting tasks of an array are left to ASK_ORDER: their id stands for all tasks of the
+ * array. */
 static uint64_t send_shown(struct asks *a, struct dial *d, struct error *err)
 {
 	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;

@@ -1,4 +1,4 @@
-/* requests.h - the requests of gtop: how each is made, and what its answer becomes
+/* requests.h - the requests of gtop: how each is made, and the update that its answer gives
  *
  * Of the link's thread alone. One request of a kind is under way at a time.
  */
@@ -50,12 +50,12 @@ struct asks {
 int asks_send_due(struct asks *a, struct dial *d, int64_t now_ms, bool paused, struct error *err);
 int64_t asks_next_ms(const struct asks *a, bool paused); /* when there may be more to send */
 
-/* An answer. -1: the connection is done with. */
+/* Take an answer. -1: the connection must be closed. */
 int asks_take(
         struct asks *a, const struct frame *f, int64_t now_ms, int64_t now_us, struct error *err);
 
-/* The connection has gone: what was under way is sent again, but for what the user asked to be
- * done. */
+/* The connection is lost: pending requests are sent again, except actions that the user asked
+ * for. */
 void asks_forget(struct asks *a, int64_t now_ms, int64_t now_us);
 
 /* How long the oldest question has no answer; 0: there is none. */

@@ -105,21 +105,21 @@ const struct row_order row_orders[] = {
 };
 const size_t n_row_orders = sizeof(row_orders) / sizeof(row_orders[0]);
 
-/* Of any number, also of one that no controller says. */
+/* For any number, also one that no controller sends. */
 static int64_t minus(int64_t n)
 {
 	return n < -INT64_MAX ? INT64_MAX : -n;
 }
 
-/* What a job is ordered by. */
+/* The key that a job is ordered by. */
 struct rank {
 	int64_t number[4];
 	const char *text; /* before the numbers; NULL: none */
 	const struct top_job *job;
 };
 
-/* gqueue's order: what waits stands first, the next to start on top; then what has started, the
- * latest on top. */
+/* gqueue's order: waiting jobs first, the next to start on top; then started jobs, the latest on
+ * top. */
 static void rank_by_queue(struct rank *r, const struct top_job *job)
 {
 	int64_t id = (int64_t)job->key.id;
@@ -181,7 +181,7 @@ void rows_make(struct rows *rows, const struct model *m, enum rows_kind kind,
 		rows->v = xrealloc(rows->v, rows->room + 1, sizeof(*rows->v));
 	}
 	for (size_t i = 0; i < rows->n; i++) {
-		/* Gqueue's order the other way round is all of it the other way round. */
+		/* gqueue's order is reversed as a whole. */
 		bool back = turned && !text && !row_orders[order].number;
 
 		rows->v[back ? rows->n - 1 - i : i] = ranks[i].job->key;

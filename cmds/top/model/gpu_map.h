@@ -44,8 +44,8 @@ bool map_node_silent(const Gpusched__Node *node);
 
 enum gpu_mark map_gpu(const Gpusched__Node *node, const Gpusched__NodeGpu *gpu);
 
-/* A whole node in one letter: how many of its GPUs are free ("+": more than 9), or what most of them
- * are. The letter of a node without GPUs is "-". */
+/* A whole node in one letter: how many of its GPUs are free ("+": more than 9), or what most of
+ * them are. The letter of a node without GPUs is "-". */
 char map_node_letter(const Gpusched__Node *node, enum look *look);
 
 /* GPUs of one type. */

@@ -33,7 +33,8 @@ struct top_job {
 	int64_t started_us; /* on this host's clock, suspensions left out; 0: it has not started */
 	int64_t heard_us;   /* when the message came */
 	unsigned round;     /* of the listing that it came in: model.c */
-	/* What its GPUs do, of the last samples: model.c. So many of them have one; the sums of those. */
+	/* What its GPUs do, of the last samples: model.c. So many of them have one; the sums of
+	 * those. */
 	uint32_t sampled;
 	uint64_t use_pct, mem_used_mb;
 	/* In `data`. */

@@ -67,7 +67,7 @@ void model_sums(const struct model *m, struct job_sums *out)
 	}
 }
 
-/* --- what GPUs do, as what their jobs do -------------------------------------------------------- */
+/* --- what GPUs do, as what their jobs do ------------------------------------------------------ */
 
 static void add_use(struct top_job *job, const Gpusched__NodeGpu *g)
 {

@@ -1,7 +1,7 @@
 /* update.h - what the controller has said, on its way from the link to the model
  *
- * The link (controller_thread.h) makes updates in its thread and the model (model.h) takes them over in the
- * thread of the screen. An update owns all that it holds.
+ * The link (controller_thread.h) makes updates in its thread and the model (model.h) takes them
+ * over in the thread of the screen. An update owns all that it holds.
  */
 #ifndef CMDS_TOP_MODEL_UPDATE_H
 #define CMDS_TOP_MODEL_UPDATE_H

@@ -1,8 +1,8 @@
 /* column_table.h - a table on a screen: the columns of views, laid out as the commands do it
  *
  * Columns are as wide as the widest cell that was on the screen since the list began or the
- * terminal changed: they may grow, and do not jump to and fro while the list scrolls. Only rows that
- * are shown are made.
+ * terminal changed: they may grow, and do not jump to and fro while the list scrolls. Only rows
+ * that are shown are made.
  */
 #ifndef CMDS_TOP_SCREENS_COLUMN_TABLE_H
 #define CMDS_TOP_SCREENS_COLUMN_TABLE_H
@@ -43,7 +43,7 @@ struct list_source {
 /* Columns by names with commas between, each of the first of the kinds that has it. `columns` is a
  * constant: as long as it is the same one, what there is of the view stays. */
 void list_view_use(struct list_view *v, const struct list_kind *kinds, const char *columns);
-/* How wide things were is forgotten. */
+/* Forget the column widths so far. */
 void list_view_reset(struct list_view *v);
 
 /* A heading and as many rows as there is room for. */

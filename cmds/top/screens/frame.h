@@ -1,4 +1,4 @@
-/* frame.h - all that is on the terminal: the head, one screen, what lies over it, the last line */
+/* frame.h - the whole terminal: the head, one screen, a popup over it, the last line */
 #ifndef CMDS_TOP_SCREENS_FRAME_H
 #define CMDS_TOP_SCREENS_FRAME_H
 
@@ -13,7 +13,7 @@ void frame_draw(struct state *s, struct grid *g);
 /* The line that says what GPUs there are: for once.c too. */
 void frame_put_gpus(const struct state *s, struct grid *g, struct area a);
 
-/* How old is what is shown? Microseconds; 0: as new as it gets. */
+/* The age of the data on the screen, in microseconds; 0: up to date. */
 int64_t frame_age_us(const struct state *s);
 
 #endif

@@ -25,7 +25,7 @@ static const struct top_job *job_here(struct state *s)
 	return job;
 }
 
-/* The job and, of an array, which of its tasks. -1: more than one request may name. */
+/* The job and, of an array, its selected tasks. -1: they are more than one request may name. */
 static int name_job(struct state *s, const struct top_job *job, struct command *c)
 {
 	Gpusched__Job *m = top_job_unpack(job, s->now_us);
@@ -78,7 +78,8 @@ static void say_job(const struct state *s, const struct top_job *job, char *text
 	}
 }
 
-/* One's own: an operator that means another user's has gcancel and gctl, which say so. */
+/* The job under the cursor if it is the user's own. Operators change jobs of others with gcancel
+ * and gctl, which name the owner. */
 static const struct top_job *own_job(struct state *s)
 {
 	const struct top_job *job = job_here(s);

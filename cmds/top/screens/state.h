@@ -1,4 +1,4 @@
-/* state.h - all that gtop is at a moment: what it knows, and how it is looked at
+/* state.h - the whole state of gtop: its data, and how the screens show them
  *
  * Screens (screen.h) draw it, keys (keys.h) change it, updates (model.h) feed it. There is no
  * terminal and no clock in it: `now_us` is set before each of these.
@@ -113,10 +113,10 @@ struct state {
 void state_begin(struct state *s, uid_t uid, const char *cluster);
 void state_clear(struct state *s);
 
-/* Take an update over, and show what it says of something that was asked for. */
+/* Apply an update, and show its result of an action that the user asked for. */
 void state_apply(struct state *s, struct update *u);
 
-/* When what is shown was so: now, or when it was paused. */
+/* The time of the data on the screen: now, or when it was paused. */
 int64_t state_shown_us(const struct state *s);
 
 void state_send(struct state *s, const struct command *command);

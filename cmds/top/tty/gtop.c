@@ -115,8 +115,8 @@ static bool apply(struct gtop *g)
 	return !STAILQ_EMPTY(&g->updates);
 }
 
-/* Whether a key was pressed. Each is about what the one before has left on the screen, also where
- * several come at once. */
+/* Handle keys; returns whether one was pressed. Each key acts on the screen that the previous key
+ * has left, also if several come at once. */
 static bool press_keys(struct gtop *g)
 {
 	bool any = false;

@@ -14,7 +14,7 @@
 
 static bool begun, coloured;
 
-/* What a look is on a terminal with colours, and without. */
+/* How a look is shown on a terminal with colours, and on one without. */
 static const struct {
 	short colour; /* of the letters; -1: the terminal's own */
 	attr_t with, without;

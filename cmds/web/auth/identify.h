@@ -1,4 +1,4 @@
-/* identify.h - which user sends a request, and the pages of logging in and out
+/* identify.h - finds the user of a request, and has the pages for login and logout
  *
  * The proofs, in the order in which they count:
  *
@@ -8,9 +8,9 @@
  *	a cookie               of a session
  *
  * A request with a proof that does not hold is refused, and not served as if it had none. A request
- * that is no GET and comes with what a browser sends by itself (the cookie, the proxy's own login) has
- * to come from a page of ours: its Origin is this host, and with a cookie it has what auth_proof()
- * gave that page, as `proof` of the form or as X-Gweb-Proof (csrf.h).
+ * that is no GET and comes with what a browser sends by itself (the cookie, the proxy's own login)
+ * has to come from a page of ours: its Origin is this host, and with a cookie it has what
+ * auth_proof() gave that page, as `proof` of the form or as X-Gweb-Proof (csrf.h).
  *
  * The user's role is what the controller says (ask_as_user.h), kept for VIEWERS_FRESH_S.
  */

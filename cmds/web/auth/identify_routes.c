@@ -41,7 +41,8 @@ static void set_cookie(const struct identify *id, const struct http_request *r,
 
 /* --- /login ----------------------------------------------------------------------------------- */
 
-/* Links and tokens are for those that prove themselves by munge: a stolen cookie makes no more. */
+/* Only a request with a munge credential gets a link or a token, so a stolen cookie cannot make
+ * more of them. */
 static bool needs_credential(const struct http_request *r, struct http_answer *a)
 {
 	struct error err;

@@ -1,8 +1,8 @@
 /* login_command.c - see login_command.h
  *
- * One request over HTTP, small enough to be written here: a library for it would be one more that
- * gweb loads. https is what a proxy in front of gweb speaks with browsers; this side goes to gweb itself
- * (--at), with the name that browsers use (--url).
+ * One request over HTTP, small enough to be written here: a library would be one more that gweb
+ * loads. Browsers use https to a proxy in front of gweb; the command connects to gweb itself
+ * (--at), and sends the name that browsers use (--url).
  */
 #include "cmds/web/auth/login_command.h"
 

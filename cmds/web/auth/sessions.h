@@ -26,7 +26,7 @@
 #define AUTH_SESSIONS_PER_USER 16
 #define AUTH_SESSIONS_MAX      4096
 #define AUTH_TOKEN_S_MAX       (400 * 86400)
-#define AUTH_SECRET            48 /* room for a link, a session or a proof against forged forms, as text */
+#define AUTH_SECRET            48 /* room for a link, a session or a form proof, as text */
 #define AUTH_TOKEN             128 /* for a token */
 #define AUTH_KEY               32  /* bytes */
 
@@ -45,7 +45,8 @@ void auth_free(struct auth *a); /* NULL is fine */
 /* A link for that user. */
 void auth_link(struct auth *a, uid_t uid, int64_t now, char link[AUTH_SECRET]);
 
-/* Open a session with a link, which is used up. ERR_AUTH: not one of ours, used before, or too old. */
+/* Open a session with a link, which is used up. ERR_AUTH: not one of ours, used before, or too
+ * old. */
 int auth_redeem(struct auth *a, const char *link, int64_t now, char session[AUTH_SECRET],
         struct error *err);
 
@@ -64,7 +65,8 @@ void auth_token(const struct auth *a, uid_t uid, int64_t end, char token[AUTH_TO
 int auth_token_uid(
         const struct auth *a, const char *token, int64_t wall, uid_t *uid, struct error *err);
 
-/* What the credential of a request holds; the caller frees it. `target` is path and query as sent. */
+/* What the credential of a request holds; the caller frees it. `target` is path and query as
+ * sent. */
 char *auth_signed_text(const char *method, const char *target, const char *host, const void *body,
         size_t body_len);
 

@@ -1,8 +1,8 @@
 /* viewer_cache.h - what the controller has said of users, for a while
  *
- * So that a request with a known cookie needs no answer of the controller. After VIEWERS_FRESH_S the
- * controller is asked again; while it does not answer, what it said last stays good. Thread-safe;
- * nothing blocks.
+ * So that a request with a known cookie needs no answer of the controller. After VIEWERS_FRESH_S
+ * the controller is asked again; while it does not answer, what it said last stays good.
+ * Thread-safe; nothing blocks.
  */
 #ifndef CMDS_VIEWER_CACHE_H
 #define CMDS_VIEWER_CACHE_H
@@ -21,8 +21,8 @@ struct viewers;
 struct viewers *viewers_new(void);
 void viewers_free(struct viewers *vs); /* NULL is fine */
 
-/* A reference, or NULL. `now`: seconds of a clock that only goes forward. *fresh: it needs not be asked
- * for again yet. */
+/* A reference, or NULL. `now`: seconds of a clock that only goes forward. *fresh: it needs not be
+ * asked for again yet. */
 struct viewer *viewers_find(struct viewers *vs, uid_t uid, int64_t now, bool *fresh);
 struct viewer *viewers_find_name(struct viewers *vs, const char *name, int64_t now, bool *fresh);
 

@@ -1,8 +1,8 @@
 /* counters.h - what was counted since gweb began: counters of metrics
  *
- * The watcher counts what it sees happen: each start with its wait, each end, each requeue; and with
- * each snapshot what GPUs did since the one before. What happened while gweb did not run is not in
- * it; a counter that begins again at 0 is what Prometheus takes for a restart.
+ * The watcher counts what it sees happen: each start with its wait, each end, each requeue; and
+ * with each snapshot what GPUs did since the one before. Events while gweb did not run are not
+ * counted; Prometheus takes a counter that begins again at 0 for a restart.
  *
  * A snapshot has the counters as they were then: a copy, which never changes.
  */
@@ -39,10 +39,10 @@ struct counter_waits {
 struct counters {
 	struct snapshot_texts *texts;   /* borrowed */
 	struct counter_list gpu_seconds;  /* account, type: held */
-	struct counter_list idle_seconds; /* type, "free" or "held": did not compute at the sample */
+	struct counter_list idle_seconds; /* type, "free" or "held": no compute at the sample */
 	struct counter_list ended;        /* partition, state */
 	struct counter_list requeued;     /* partition, reason of the job now */
-	struct counter_list in_target;    /* partition, "yes" or "no": of jobs that have a max_wait, or their QOS */
+	struct counter_list in_target;    /* partition, "yes" or "no": max_wait (job, QOS) was met */
 	struct counter_list xids;         /* number, "" */
 	struct counter_waits *waits;
 	size_t n_waits, size_waits;
@@ -55,7 +55,7 @@ struct counters *counters_copy(const struct counters *t);
 /* `job` takes the place of `before` (NULL: it is new). */
 void counters_job(
         struct counters *t, const struct snapshot_job *before, const struct snapshot_job *job);
-/* So long it was as `snap` says. */
+/* Adds the GPU use of `snap` for the time that it was valid. */
 void counters_time(struct counters *t, const struct snapshot *snap, double seconds);
 /* The Xids that nodes have heard of between two snapshots. */
 void counters_xids(struct counters *t, const struct snapshot *before, const struct snapshot *now);

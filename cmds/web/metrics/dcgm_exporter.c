@@ -1,7 +1,8 @@
 /* dcgm_exporter.c - /metrics/gpus: GPUs under the names of dcgm-exporter, for its dashboards
  *
- * What the nodes sampled, of GPUs held or idle. hpc_job is the job that holds the GPU, "" of one that
- * is free; one that several jobs share has their numbers with "," between, as long as they are few.
+ * What the nodes sampled, of GPUs held or idle. hpc_job is the job that holds the GPU, "" of one
+ * that is free; one that several jobs share has their numbers with "," between, as long as they are
+ * few.
  */
 #include <inttypes.h>
 #include <stdio.h>

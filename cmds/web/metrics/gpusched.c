@@ -223,7 +223,7 @@ static void services(struct metric_out *o)
 
 /* --- what the controller counts -------------------------------------------------------------- */
 
-/* By the name of what allowed the preemption, as the job's comment says it. */
+/* By the reason that allowed the preemption, from the job's comment. */
 static void preemptions(struct metric_out *o)
 {
 	const struct snapshot *snap = o->in->snap;

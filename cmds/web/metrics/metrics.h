@@ -1,12 +1,12 @@
 /* metrics.h - figures in the text format of Prometheus
  *
- * A page is a table of metrics; each row has a name, a type, the names of its labels, a line of help
- * and a function that puts its samples. The same rows are the tables of gweb(8): gweb --metrics.
- * A page is made once for each snapshot and kept for all that ask: by the watcher's thread, if it was
- * asked for within METRICS_WANTED_S, so that nothing on the loop waits for it.
+ * A page is a table of metrics; each row has a name, a type, the names of its labels, a line of
+ * help and a function that puts its samples. The same rows are the tables of gweb(8): gweb
+ * --metrics. A page is made once for each snapshot and kept for all that ask: by the watcher's
+ * thread, if it was asked for within METRICS_WANTED_S, so that nothing on the loop waits for it.
  *
- * Where the configuration keeps jobs private there are two of each page: the whole one for operators
- * and administrators, and for all others one without what names users, services or jobs
+ * Where the configuration keeps jobs private there are two of each page: the whole one for
+ * operators and administrators, and for all others one without what names users, services or jobs
  * (text_format.c).
  *
  * How many series there may be is bounded:

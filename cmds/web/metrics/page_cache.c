@@ -15,7 +15,7 @@
 
 #define TYPE      "text/plain; version=0.0.4; charset=utf-8"
 #define PAGES_MAX 16
-/* A page of the snapshot before is good for so long: the next one is in the making. */
+/* A page of the previous snapshot is served for this time, while the next one is being made. */
 #define GOOD_MS 3000
 
 struct kept {

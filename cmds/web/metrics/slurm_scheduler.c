@@ -1,7 +1,7 @@
 /* slurm_scheduler.c - /metrics/scheduler: the controller under the names of Slurm 25.11
  *
- * Slurm has a main scheduler and a backfill scheduler, in cycles; the controller here decides at each
- * event, in one loop. Where a figure of it says the same it stands under Slurm's name, else 0.
+ * Slurm has a main scheduler and a backfill scheduler, in cycles; the controller here decides at
+ * each event, in one loop. Where a figure of it says the same it stands under Slurm's name, else 0.
  */
 #include <string.h>
 

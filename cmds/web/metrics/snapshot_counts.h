@@ -1,4 +1,4 @@
-/* snapshot_counts.h - what several metrics count alike, in one walk over a snapshot */
+/* snapshot_counts.h - counts that several metrics share, made in one walk over a snapshot */
 #ifndef CMDS_WEB_METRICS_SNAPSHOT_COUNTS_H
 #define CMDS_WEB_METRICS_SNAPSHOT_COUNTS_H
 
@@ -12,7 +12,7 @@ struct snapshot;
 
 #define SUMS_USERS_MAX 500 /* groups of users; the others are one, "(other)" */
 
-/* What is counted of jobs; a task of an array counts as one. */
+/* The counts of jobs; a task of an array counts as one. */
 enum job_count {
 	JOBS_NONE, /* what Slurm has and this project has not: 0 */
 	JOBS_ALL,
@@ -57,7 +57,7 @@ struct job_groups {
 /* The group of that name; NULL: nothing was counted. */
 const struct job_group *job_groups_find(const struct job_groups *g, const char *name);
 
-/* What is counted of nodes. */
+/* The counts of nodes. */
 enum node_count {
 	NODES_NONE,
 	NODES_ALL,

@@ -106,7 +106,7 @@ void put_fact(struct html *h, const char *name, const char *value)
 		HTML(h, "<dt>%s</dt><dd>%s</dd>", name, value);
 }
 
-/* --- columns of a listing ---------------------------------------------------------------------- */
+/* --- columns of a listing --------------------------------------------------------------------- */
 
 static const struct view_column *find(const struct view_kind *kind, const char *name)
 {

@@ -1,7 +1,7 @@
 /* cells.h - pieces of pages: times, states, links, bars, tables of a listing's columns
  *
- * What a command shows of a job, a node or an account it shows by a table of columns
- * (cmds/cli/view.h); pages show the same texts from the same tables, with links in some cells.
+ * Commands show jobs, nodes and accounts by tables of columns (cmds/cli/view.h); pages show the
+ * same texts from the same tables, with links in some cells.
  */
 #ifndef CMDS_WEB_CELLS_H
 #define CMDS_WEB_CELLS_H
@@ -32,7 +32,7 @@ void put_bar(struct html *h, double part, double all, double mark);
 
 void put_fact(struct html *h, const char *name, const char *value); /* nothing for "" */
 
-/* --- columns of a listing ---------------------------------------------------------------------- */
+/* --- columns of a listing --------------------------------------------------------------------- */
 
 struct column {
 	const char *name;    /* of the kind's */
@@ -43,8 +43,9 @@ struct column {
 	const char *class; /* of td, a constant; NULL: "n" for numbers, "name" for "NAME" */
 };
 
-/* Opens a table: <table> to </thead>. `sort` is what it is sorted by now, "-name" downwards; `query`
- * what else stands in a link that sorts ("user=ana&"), escaped for URLs already; both may be NULL. */
+/* Opens a table: <table> to </thead>. `sort` is what it is sorted by now, "-name" downwards;
+ * `query` what else stands in a link that sorts ("user=ana&"), escaped for URLs already; both may
+ * be NULL. */
 void put_table(struct html *h, const char *caption, const struct view_kind *kind,
         const struct column *columns, size_t n, const char *sort, const char *query);
 void put_row(struct html *h, const struct view_kind *kind, const struct column *columns, size_t n,

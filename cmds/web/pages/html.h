@@ -1,16 +1,16 @@
 /* html.h - HTML as text that grows, in which no foreign text can stand unescaped
  *
- * What makes markup is only ever a literal of the source: HTML() does not compile with anything else
- * as its format, and each %s of it is escaped, in text and between the quotes of an attribute alike.
- * The buffer is hidden, so that nothing gets around it. Attributes are always quoted.
+ * Markup only comes from literals of the source: HTML() does not compile with another format, and
+ * it escapes each %s, in text and between the quotes of an attribute alike. The buffer is hidden,
+ * so that no code can bypass this. Attributes are always quoted.
  *
  *	HTML(h, "<td title=\"%s\">%" PRIu64 "</td>", job->name, job->id);
  *
  * Conversions are %s, %u and %d with h, l, ll or z and a width ("%02u"), %.2f, %%; others end the
  * program (a test renders every page). A %s of NULL is "".
  *
- * Characters that are not plain text (common/base/text.h: control characters, changes of the reading
- * direction, invalid UTF-8) are shown as \xNN, as everywhere else.
+ * Characters that are not plain text (common/base/text.h: control characters, changes of the
+ * reading direction, invalid UTF-8) are shown as \xNN, as everywhere else.
  */
 #ifndef CMDS_WEB_HTML_H
 #define CMDS_WEB_HTML_H
@@ -29,7 +29,7 @@ void html_end(struct html *h, struct strbuf *body);
 
 size_t html_length(const struct html *h);
 
-/* All of another one. */
+/* Append all of another one. */
 void html_add(struct html *h, const struct html *other);
 
 #define HTML(h, ...) html_format(h, "" __VA_ARGS__)
@@ -41,8 +41,8 @@ void html_text(struct html *h, const char *s);
 /* The same of several lines, for <pre>: ends of lines and tabs stay as they are. */
 void html_lines(struct html *h, const char *s);
 
-/* The same of any bytes that a program has written, NUL among them. Colours of a terminal are left out;
- * a carriage return, after which a terminal writes over the line, ends it. */
+/* The same of any bytes that a program has written, NUL among them. Colours of a terminal are left
+ * out; a carriage return, after which a terminal writes over the line, ends it. */
 void html_bytes(struct html *h, const char *s, size_t n);
 
 /* A part of a path or of a query, between the quotes of an attribute: all but letters, digits and

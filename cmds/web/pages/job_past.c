@@ -16,7 +16,7 @@
 #define S(us)    ((double)(us) / 1e6)
 #define ROWS_MAX 24 /* of attempts in the picture */
 
-/* --- the timeline ------------------------------------------------------------------------------- */
+/* --- the timeline ----------------------------------------------------------------------------- */
 
 enum kind { WAITED, COULD_START, RAN, INTERRUPTED, KINDS };
 static const char *const kinds[KINDS] = {
@@ -108,7 +108,7 @@ void put_timeline(struct page *p, const Gpusched__Acct *job)
 	free(t);
 }
 
-/* --- attempts ----------------------------------------------------------------------------------- */
+/* --- attempts --------------------------------------------------------------------------------- */
 
 #define LINE const struct acct_run_line *line = object
 
@@ -176,7 +176,7 @@ void put_attempts(struct page *p, const Gpusched__Acct *job)
 		        job->n_runs - RUNS_TOLD, job->id);
 }
 
-/* --- use, cost, advice ------------------------------------------------------------------------- */
+/* --- use, cost, advice ------------------------------------------------------------------------ */
 
 static void put_gpu_use(struct html *h, const Gpusched__RunUsed *u)
 {

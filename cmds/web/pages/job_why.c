@@ -23,7 +23,7 @@ bool job_name_parse(const char *text, struct job_name *out)
 	return strspn(out->tasks, "0123456789") == strlen(out->tasks) && (!*end || *out->tasks);
 }
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 {
@@ -119,7 +119,7 @@ void job_answers_clear(struct job_answers *a)
 	forget_past(a);
 }
 
-/* --- showing ------------------------------------------------------------------------------------ */
+/* --- showing ---------------------------------------------------------------------------------- */
 
 static void put_blockers(struct page *p, const Gpusched__WhyResult *r)
 {

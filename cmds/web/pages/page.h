@@ -1,7 +1,7 @@
 /* page.h - one page being made: its frame, what it may show, and its errors
  *
- * A page's function writes what stands in <main>; the frame (head, navigation, foot) comes around it.
- * With the header X-Part: main the script of the pages (static/gweb.js) asks for <main> alone.
+ * A page's function writes what stands in <main>; the frame (head, navigation, foot) comes around
+ * it. With the header X-Part: main the script of the pages (static/gweb.js) asks for <main> alone.
  */
 #ifndef CMDS_WEB_PAGE_H
 #define CMDS_WEB_PAGE_H
@@ -34,7 +34,7 @@ struct page_kind {
 	const char *title;
 	unsigned pause_ms; /* its script asks no sooner again; 0: as the script does */
 	bool open;         /* it shows nothing of the cluster */
-	bool alike;        /* for all to whom no job is private; HTTP_FAST (shared_page_cache.h) */
+	bool alike;        /* one page for viewers that see all jobs; HTTP_FAST */
 	void (*show)(struct page *p);
 };
 
@@ -44,13 +44,13 @@ void page_answer(const struct page_kind *kinds, size_t n_kinds, const struct pag
 
 /* <h1>, and the page's title. */
 void page_title(struct page *p, const char *title);
-/* What was asked for is not there, or the controller did not say: with the status. */
+/* An error page with this status: the object does not exist, or the controller did not answer. */
 void page_error(struct page *p, int status, const char *text);
 
 /* The value of a parameter, "" if it is missing. */
 const char *page_query(const struct page *p, const char *name);
 
-/* May the viewer see that job, another thing of that owner and account, a line of gshare? */
+/* May the viewer see this job, another object of this owner and account, this line of gshare? */
 bool page_sees(const struct page *p, const struct snapshot_job *job);
 bool page_sees_owner(const struct page *p, uint32_t uid, const char *account);
 bool page_sees_usage(const struct page *p, const char *account, const char *user);

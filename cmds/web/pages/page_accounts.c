@@ -14,7 +14,7 @@
 #define DAYS_TOLD 30
 #define LINES_MAX 6 /* accounts in the picture */
 
-/* --- what each holds now ------------------------------------------------------------------------ */
+/* --- what each holds now ---------------------------------------------------------------------- */
 
 /* Of an account, and all below it. */
 struct held {
@@ -69,7 +69,7 @@ static struct held *count_held(const struct page *p)
 	return held;
 }
 
-/* --- the tree ----------------------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 static const char *indent(uint32_t depth)
 {
@@ -143,7 +143,7 @@ static void put_tree(struct page *p)
 	free(held);
 }
 
-/* --- guarantees --------------------------------------------------------------------------------- */
+/* --- guarantees ------------------------------------------------------------------------------- */
 
 static void put_gpus(struct html *h, uint64_t milli)
 {
@@ -216,7 +216,7 @@ static void put_quotas(struct page *p)
 	HTML(h, "</tbody></table></div>");
 }
 
-/* --- use by day ----------------------------------------------------------------------------------- */
+/* --- use by day ------------------------------------------------------------------------------- */
 
 struct history {
 	struct days days;

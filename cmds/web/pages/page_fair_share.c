@@ -23,7 +23,7 @@ struct picture {
 	double since, until;
 };
 
-/* --- which lines ------------------------------------------------------------------------------- */
+/* --- which lines ------------------------------------------------------------------------------ */
 
 /* Smaller stands before: of users the viewer's own, then the first by rank; of accounts those that
  * have used most. */
@@ -81,7 +81,7 @@ static double value_of(const Gpusched__Share *s)
 	return *s->user ? s->fair_share : s->effective;
 }
 
-/* --- a picture --------------------------------------------------------------------------------- */
+/* --- a picture -------------------------------------------------------------------------------- */
 
 static void draw(struct strbuf *out, const void *arg)
 {
@@ -159,7 +159,7 @@ static void put_picture(struct page *p, struct picture *pic)
 		HTML(p->h, "<p class=\"dim\">%zu more are not in the picture.</p>", pic->more);
 }
 
-/* --- the page ---------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 void page_fair_share(struct page *p)
 {

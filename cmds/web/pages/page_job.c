@@ -1,7 +1,7 @@
 /* page_job.c - one job: what it is, why it waits, what its attempts were and used
  *
- * What it is now the snapshot says. Why it waits and what it used are asked of the controller for each
- * page, so the page asks for itself again less often than others do.
+ * What it is now the snapshot says. Why it waits and what it used are asked of the controller for
+ * each page, so the page asks for itself again less often than others do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void put_facts(struct page *p, const Gpusched__Job *j)
 	HTML(h, "</dl></section>");
 }
 
-/* --- its head ----------------------------------------------------------------------------------- */
+/* --- its head --------------------------------------------------------------------------------- */
 
 static void put_head(struct page *p, uint64_t id, const char *tasks, bool several, const char *name,
         const char *state)
@@ -147,7 +147,7 @@ static void put_output(struct page *p, uint32_t uid, const char *label, const Gp
 	        label);
 }
 
-/* --- the page ----------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 static void put_past(struct page *p, const struct job_answers *a)
 {
@@ -210,8 +210,8 @@ static void show_live(struct page *p, const struct snapshot_job *s, const struct
 	gpusched__job__free_unpacked(j, NULL);
 }
 
-/* One that the snapshot does not have any more. The controller keeps private jobs from users, and
- * asked by gweb it says all: so only what may be seen by anyone is shown. */
+/* Shows a job that is no longer in the snapshot. The controller hides private jobs from users, but
+ * answers gweb in full: so only a job that every user may see is shown. */
 static void show_past(struct page *p, const struct job_name *name)
 {
 	struct job_answers a = { .why = NULL };

@@ -16,10 +16,10 @@ static void put_text(struct html *h, const char *s)
 		HTML(h, "<td class=\"t dim\">-</td>");
 }
 
-/* --- GPUs --------------------------------------------------------------------------------------- */
+/* --- GPUs ------------------------------------------------------------------------------------- */
 
-/* "4812 20G,25%": with its part where it is not all of the GPU. Jobs that the viewer may not see are
- * counted only. */
+/* "4812 20G,25%": with its part where it is not all of the GPU. Jobs that the viewer may not see
+ * are counted only. */
 static void put_gpu_jobs(struct page *p, const Gpusched__NodeGpu *g)
 {
 	struct html *h = p->h;
@@ -156,7 +156,7 @@ static void put_near(struct html *h, const Gpusched__Node *n)
 	HTML(h, "</tbody></table></div></details>");
 }
 
-/* --- the node ------------------------------------------------------------------------------------ */
+/* --- the node --------------------------------------------------------------------------------- */
 
 static void put_list(struct html *h, const char *name, char *const *v, size_t n)
 {
@@ -215,7 +215,7 @@ void page_node(struct page *p)
 	put_near(p->h, n);
 }
 
-/* --- the list ------------------------------------------------------------------------------------ */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static void put_node_line(struct page *p, const Gpusched__Node *n)
 {

@@ -1,5 +1,4 @@
-/* page_now.c - the cluster at a glance: which GPUs are free, held, idle, shared, drained; what waits
- * longest; what ends next */
+/* page_now.c - the cluster at a glance: GPUs by state, the jobs that wait longest, the next ends */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +91,7 @@ static void best_add(struct best *b, const struct snapshot_job *job, int64_t key
 	b->key[i] = key;
 }
 
-/* Does it wait because of its owner, or for nothing at all? */
+/* Does the job wait for its owner, or for nothing at all? */
 static bool waits_by_choice(const struct snapshot_job *j)
 {
 	static const enum reason reasons[] = { REASON_BEGIN_TIME, REASON_DEPENDENCY,
@@ -105,7 +104,8 @@ static bool waits_by_choice(const struct snapshot_job *j)
 	return false;
 }
 
-/* Texts that many jobs have alike are one text (snapshot_make.h): a reason is looked at once in a row. */
+/* Texts that many jobs have alike are one text (snapshot_make.h): a reason is looked at once in a
+ * row. */
 static bool is_by_choice(struct now *now, const struct snapshot_job *j)
 {
 	if (j->status->reason != now->reason) {
@@ -225,7 +225,7 @@ static void put_types(struct html *h, const struct now *now)
 	HTML(h, "</tbody></table></div></section>");
 }
 
-/* --- jobs --------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static void put_waits(struct page *p, const struct now *now)
 {
@@ -287,9 +287,9 @@ static void put_ends(struct page *p, const struct now *now)
 	HTML(h, "</tbody></table></div></section>");
 }
 
-/* --- the map ------------------------------------------------------------------------------------ */
+/* --- the map ---------------------------------------------------------------------------------- */
 
-/* What the cells show, for those that do not see them: ", mixed: 5 held, 3 free". */
+/* The content of the cells in words, for screen readers: ", mixed: 5 held, 3 free". */
 static void put_node_words(struct html *h, const Gpusched__Node *n)
 {
 	unsigned marks[GPU_MARKS] = { 0 };

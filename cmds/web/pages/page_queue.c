@@ -1,8 +1,8 @@
 /* page_queue.c - jobs that wait and run: filtered, sorted, 200 a page
  *
- * Of all jobs only those on the page are unpacked and looked at in full. For a page the jobs up to its
- * last one are kept in a heap whose top is the one to go next, so the first page of 100,000 jobs costs
- * a look at each.
+ * Only the jobs on the page are unpacked. A heap keeps the jobs up to the last one of the page; its
+ * top is the job to drop next. So the first page of 100,000 jobs costs one comparison for most
+ * jobs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,8 @@ static int by_start(const struct snapshot_job *a, const struct snapshot_job *b)
 	return start_of(a) < start_of(b) ? -1 : start_of(a) > start_of(b);
 }
 
-/* What waits first, the next to start on top, then what runs, the latest on top: as gqueue has it. */
+/* Waiting jobs first, the next to start on top; then running jobs, the latest on top: as in
+ * gqueue. */
 static int by_turn(const struct snapshot_job *a, const struct snapshot_job *b)
 {
 	uint32_t x = a->position ? a->position : UINT32_MAX,

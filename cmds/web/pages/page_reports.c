@@ -87,7 +87,7 @@ static void put_form(struct page *p, const struct question *q)
 	        q->since_text, q->until_text);
 }
 
-/* --- the table ----------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void put_wait(struct html *h, const Gpusched__ReportLine *m, uint64_t s)
 {
@@ -182,7 +182,7 @@ static void put_type_lines(struct html *h, const struct report *r)
 	HTML(h, "</dl>");
 }
 
-/* --- plots by day --------------------------------------------------------------------------------- */
+/* --- plots by day ----------------------------------------------------------------------------- */
 
 struct by_day {
 	struct days days;

@@ -36,7 +36,7 @@ static bool seen(const struct page *p, const Gpusched__Service *s)
 	return page_sees_owner(p, s->uid, s->account);
 }
 
-/* --- all --------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void put_line(struct page *p, const Gpusched__Service *s)
 {
@@ -84,7 +84,7 @@ void page_services(struct page *p)
 	HTML(h, "</tbody></table></div>");
 }
 
-/* --- one --------------------------------------------------------------------------------------- */
+/* --- one -------------------------------------------------------------------------------------- */
 
 static void put_replica(struct page *p, const Gpusched__ServiceReplica *r)
 {

@@ -97,7 +97,7 @@ void pages_failed(const struct http_request *r, struct http_answer *a)
 	free(text);
 }
 
-/* --- static files ------------------------------------------------------------------------------- */
+/* --- static files ----------------------------------------------------------------------------- */
 
 static void get_plot_css(struct http_answer *a)
 {

@@ -3,8 +3,8 @@
  * The folder is an option of gweb. It is read for each page (by a worker, since it may be on a slow
  * disk); below it are comparisons, one in the folder itself or one in each folder of it. Shown are
  * regular files NAME.svg and NAME.json of it that are no links, whose names are letters, digits and
- * "-_.". Pictures are shown by <img>, in which no script of theirs runs, and sent with a policy that
- * lets them do nothing.
+ * "-_.". Pictures are shown by <img>, in which no script of theirs runs, and sent with a policy
+ * that lets them do nothing.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -102,7 +102,7 @@ static int read_file(int folder, const char *name, struct strbuf *out)
 	return n == 0 ? 0 : -1;
 }
 
-/* --- the page ----------------------------------------------------------------------------------- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 /* Names are good ones: nothing in them has a meaning in an address. */
 static void put_picture(struct html *h, const char *folder, const char *name)
@@ -181,7 +181,7 @@ void page_whatif(struct page *p)
 		        p->options->whatif_dir);
 }
 
-/* --- its files ------------------------------------------------------------------------------------ */
+/* --- its files -------------------------------------------------------------------------------- */
 
 void page_whatif_file(const struct http_request *r, struct http_answer *a)
 {

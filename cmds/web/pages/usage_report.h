@@ -22,8 +22,8 @@ int report_ask(struct page *p, char **by, size_t n_by, int64_t since, int64_t un
         struct report *out, struct error *err);
 void report_clear(struct report *r);
 
-/* The days of a window, for plots by day: the start of each in seconds of UTC, behind the last one the end of
- * the window; and where "2026-11-26" is among them (n: nowhere). */
+/* The days of a window, for plots by day: the start of each in seconds of UTC, behind the last one
+ * the end of the window; and where "2026-11-26" is among them (n: nowhere). */
 #define DAYS_MAX 400
 struct days {
 	double at[DAYS_MAX + 1];

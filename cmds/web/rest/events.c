@@ -5,10 +5,10 @@
  * snapshot of which it was told.
  *
  * All texts together have EVENTS_BYTES. A text that a channel keeps is charged to the users of its
- * streams, each a part, and one that only slow streams still take, to these. Where a text finds no
- * room, the user with most makes it: the newest texts go last, what that user alone watches goes
- * before what others watch too, and then the oldest goes first. So a user that watches much, or
- * takes nothing, has what the others leave.
+ * streams, each a part, and one that only slow streams still take, to these. If there is no room
+ * for a text, texts of the user with most bytes are dropped: the newest texts last, texts that only
+ * this user watches before shared ones, and then the oldest first. So a user that watches much, or
+ * reads nothing, gets the space that the others leave.
  */
 #include "cmds/web/rest/events.h"
 
@@ -123,7 +123,7 @@ static void tail(struct event *e)
 	strbuf_adds(&e->text, "}\n\n");
 }
 
-/* An event that says nothing but that it is. */
+/* An event without content: only its name counts. */
 static struct event *plain(const char *kind, const struct snapshot *snap)
 {
 	struct event *e = event_new();
@@ -156,7 +156,8 @@ static size_t each_job(const struct channel *ch, const struct snapshot *snap,
 	return found;
 }
 
-/* Of what is gone nothing but its number is known: so it is told where all is seen. */
+/* Only the number of a removed record is known, so it is sent only to viewers that may see all
+ * jobs. */
 static size_t each_gone(const struct channel *ch, const struct snapshot *snap,
         const struct snapshot_delta *d, struct strbuf *out)
 {
@@ -391,7 +392,7 @@ static bool make_room(
 	return true;
 }
 
-/* A text that finds no room is left away: the stream is told to ask for everything. */
+/* A text without room is dropped: the stream is told to ask for everything. */
 static struct event *count_event(struct channel *ch, const struct snapshot *snap,
         const struct snapshot_delta *d, struct event *e)
 {
@@ -512,7 +513,7 @@ static void join(struct channel *ch, struct stream *s, const struct viewer *v)
 	count_users(ch);
 }
 
-/* The filter counts as begun by another user: the one before has left it. */
+/* The user that began the filter has left it: another user of it takes its place. */
 static void charge_filter(struct channel *ch, struct user *u)
 {
 	u->refs++;
@@ -548,7 +549,8 @@ static void leave(struct stream *s)
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-/* The next delta behind a serial; NULL: there is none. *lost: there was one that is not known now. */
+/* The next delta behind a serial; NULL: there is none. *lost: there was one that is not known
+ * now. */
 static const struct snapshot_delta *next_delta(
         const struct snapshot *snap, uint64_t serial, bool *lost)
 {
@@ -655,7 +657,8 @@ static void free_stream(struct http_stream *http)
 	free(s);
 }
 
-/* The cursor with which it comes: Last-Event-ID of a client that comes back counts before the query. */
+/* The cursor with which it comes: Last-Event-ID of a client that comes back counts before the
+ * query. */
 static bool read_cursor(const struct http_request *r, const struct rest_query *q, uint64_t *cursor)
 {
 	const char *last = http_header(r, "Last-Event-ID");

@@ -14,10 +14,10 @@
  *	fresh      more has changed than is known one by one: ask for everything again
  *
  * An id is the controller's cursor, so a client that comes back with Last-Event-ID goes on where it
- * was, also when the controller was restarted in between; where that is too long ago it gets `fresh`.
- * A stream ends after HTTP_STREAM_LIFE_S, so that a logout and a lost role take effect; browsers
- * come back by themselves. An event that is being sent then is finished within HTTP_ANSWER_S, or
- * broken off.
+ * was, also when the controller was restarted in between; where that is too long ago it gets
+ * `fresh`. A stream ends after HTTP_STREAM_LIFE_S, so that a logout and a lost role take effect;
+ * browsers come back by themselves. An event that is being sent then is finished within
+ * HTTP_ANSWER_S, or broken off.
  *
  * An event is made once for all streams of the same filter whose viewers see the same; each stream
  * only has a place in it. All of this is for the server's loop alone.

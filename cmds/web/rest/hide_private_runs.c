@@ -1,4 +1,4 @@
-/* hide_private_runs.c - see hide_private_runs.h; the controller's own: ctld/rpc/nodes/list_nodes.c */
+/* hide_private_runs.c - see hide_private_runs.h; compare ctld/rpc/nodes/list_nodes.c */
 #include "cmds/web/rest/hide_private_runs.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* post_job.c - POST /v1/jobs: a job that its owner has signed (gsubmit --sign-only)
  *
- * gweb hands the bytes in as they are. It decodes the credential nowhere: munge would take the
- * controller's own look at it for a replay. The controller checks who signed, as for each submit; here
- * it is only checked that the job is the viewer's, so that nobody hands in what belongs to another
- * without being that user.
+ * gweb passes the bytes on as they are. It does not decode the credential: munge would then refuse
+ * the controller's decoding as a replay. The controller checks the signature, as for each submit;
+ * gweb only checks that the job is the viewer's, so that no user submits a job that another user
+ * has signed.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -114,7 +114,8 @@ static void rest_openapi(const struct http_request *r, struct http_answer *a)
 	strbuf_adds(&a->body, rest->openapi_text);
 }
 
-/* `proof` is what forms and scripts of our pages send with a POST; pages of other sites cannot read it. */
+/* `proof` is what forms and scripts of our pages send with a POST; pages of other sites cannot read
+ * it. */
 static void rest_whoami(const struct http_request *r, struct http_answer *a)
 {
 	static const char *const roles[] = { "user", "operator", "administrator" };

@@ -5,11 +5,11 @@
  *
  *	{"version":1,"cluster":"atlas","taken":1790000000,"cursor":812,"jobs":[...],"next":4813}
  *
- * `taken` is the moment of what is told, `next` where the next page begins. An error has the status
- * that fits its code, and {"version":1,"cluster":...,"error":{"code":,"text":,"hint":}}.
+ * `taken` is the moment of the data, `next` the id where the next page begins. An error has the
+ * status that fits its code, and {"version":1,"cluster":...,"error":{"code":,"text":,"hint":}}.
  *
- * What the viewer may not see is left out as the controller would do it (viewer.h); what is asked of
- * the controller is asked as that user (ask_as_user.h).
+ * Objects that the viewer may not see are left out as the controller would do it (viewer.h);
+ * requests to the controller are made as that user (ask_as_user.h).
  */
 #ifndef CMDS_REST_H
 #define CMDS_REST_H
@@ -48,7 +48,7 @@ struct rest *rest_new(const struct identify *identify);
 void rest_free(struct rest *rest); /* NULL is fine */
 struct http_routes rest_routes(struct rest *rest);
 
-/* --- for the files of REST alone --------------------------------------------------------------- */
+/* --- for the files of REST alone -------------------------------------------------------------- */
 
 /* Begin an answer; what follows are members of its object, each with a comma before it. */
 void rest_begin(const struct http_request *r, struct http_answer *a);
@@ -57,12 +57,13 @@ void rest_list(struct http_answer *a, const char *name);
 void rest_item(struct http_answer *a, json_t *item, bool *first);
 void rest_end(struct http_answer *a);
 
-/* Instead of all that was written: the error, with the status that it stands for. */
+/* Replaces all that was written by the error, with its status. */
 void rest_error(const struct http_request *r, struct http_answer *a, const struct error *err);
 void rest_error_status(
         const struct http_request *r, struct http_answer *a, int status, const struct error *err);
 
-/* For http_config.failed: errors of paths of /v1/ as JSON, also those that the server itself made. */
+/* For http_config.failed: errors of paths of /v1/ as JSON, also those that the server itself
+ * made. */
 void rest_failed(const struct http_request *r, struct http_answer *a);
 
 /* Write JSON behind what is there. */

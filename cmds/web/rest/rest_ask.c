@@ -1,7 +1,7 @@
 /* rest_ask.c - /v1/: what the controller is asked for: why, acct, prios, events
  *
- * In a worker, as the viewer. Answers are bounded by `limit`: at so many items the rest is not waited
- * for.
+ * In a worker, as the viewer. Answers are bounded by `limit`: at so many items the rest is not
+ * waited for.
  */
 #include <stdlib.h>
 #include <string.h>

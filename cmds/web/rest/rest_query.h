@@ -1,7 +1,7 @@
 /* rest_query.h - what the query of a request to /v1/ may say
  *
- * Each resource names its parameters (rest.h), from one table of all that there are; what a resource
- * does not name is refused with the name that was probably meant. Lists have commas between.
+ * Each resource names its parameters (rest.h) from one table of all parameters; any other parameter
+ * is refused, with the name that was probably meant. Lists have commas between.
  */
 #ifndef CMDS_REST_QUERY_H
 #define CMDS_REST_QUERY_H

@@ -162,7 +162,7 @@ static double stat_of(const struct snapshot *snap, const char *name)
 	return 0;
 }
 
-/* What `gctl stats` says of each; NULL: gpusched has no such figure, which is 0. */
+/* The figure of `gctl stats` for each; NULL: gpusched has no such figure, and 0 is printed. */
 static const struct {
 	const char *key, *stat;
 	int less;
@@ -277,7 +277,7 @@ static json_t *node_of(const Gpusched__Node *n, enum slurmrest_version v)
 	slurm_plain(o, v == V38 ? "idle_cpus" : "alloc_idle_cpus", n->cpus_free);
 	slurm_plain(o, "real_memory", (int64_t)n->mem_mb);
 	slurm_plain(o, "alloc_memory", alloc_mem);
-	/* What is not booked: the memory in use is not known. */
+	/* Memory that is not booked: the memory in use is not known. */
 	slurm_number(o, v, v == V38 ? "free_memory" : "free_mem", (int64_t)n->mem_free_mb, false);
 	put_gres(o, "gres", n, false);
 	put_gres(o, "gres_used", n, true);

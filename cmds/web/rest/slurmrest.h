@@ -4,7 +4,8 @@
  *	/slurm/v0.0.40/...   numbers as {"set","infinite","number"}, states as lists
  *
  * ping, diag, jobs, job/ID, nodes, node/NAME, partitions, partition/NAME, reservations (none): GET
- * alone. Fields that gpusched has nothing for are left out; gweb-http(7) lists those that are there.
+ * alone. Fields that gpusched has nothing for are left out; gweb-http(7) lists those that are
+ * there.
  */
 #ifndef CMDS_SLURMREST_H
 #define CMDS_SLURMREST_H

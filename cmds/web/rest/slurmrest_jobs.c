@@ -1,11 +1,11 @@
 /* slurmrest_jobs.c - jobs as Slurm's REST daemon shows them
  *
- * SLURMREST_JOBS_MAX of them are 15 MB of text, so their list is made while the client takes it, each part
- * from the newest snapshot: it is not of one moment. It is broken off after HTTP_STREAM_LIFE_S, so a lost
- * role takes effect.
+ * SLURMREST_JOBS_MAX of them are 15 MB of text, so their list is made while the client takes it,
+ * each part from the newest snapshot: it is not of one moment. It is broken off after
+ * HTTP_STREAM_LIFE_S, so a lost role takes effect.
  *
- * Tasks of an array that wait are one record, told before those of the array's other tasks. A task that
- * begins meanwhile gets a record of its own, which is left out: the task was told.
+ * Tasks of an array that wait are one record, told before those of the array's other tasks. A task
+ * that begins meanwhile gets a record of its own, which is left out: the task was told.
  */
 #include <stdio.h>
 #include <stdlib.h>
