@@ -646,16 +646,3 @@ const Gpusched__Service *snapshot_service(const struct snapshot *snap, const cha
 			return snap->services[i];
 	return NULL;
 }
-
-bool snapshot_since(const struct snapshot *snap, uint64_t serial,
-        void (*each)(const struct snapshot_delta *delta, void *arg), void *arg)
-{
-	uint64_t first = snap->n_deltas ? snap->deltas[0]->serial : snap->serial;
-
-	if (serial > snap->serial || serial + 1 < first)
-		return false;
-	for (size_t i = 0; i < snap->n_deltas; i++)
-		if (snap->deltas[i]->serial > serial)
-			each(snap->deltas[i], arg);
-	return true;
-}

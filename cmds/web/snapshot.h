@@ -163,9 +163,4 @@ const Gpusched__Node *snapshot_node(const struct snapshot *snap, const char *nam
 const Gpusched__Partition *snapshot_partition(const struct snapshot *snap, const char *name);
 const Gpusched__Service *snapshot_service(const struct snapshot *snap, const char *name);
 
-/* What has changed since that snapshot, oldest first: calls `each` with each delta behind `serial`.
- * False, and nothing is called: that is longer ago than is known, or of another run of gweb. */
-bool snapshot_since(const struct snapshot *snap, uint64_t serial,
-        void (*each)(const struct snapshot_delta *delta, void *arg), void *arg);
-
 #endif

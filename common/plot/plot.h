@@ -6,7 +6,6 @@
  *	plot_xy()      lines, steps, dots, bands and stacked areas over x, in one picture
  *	plot_ecdf()    for each value, the part of the samples that are at most that
  *	plot_bars()    a bar for each label and group, perhaps with intervals
- *	plot_heat()    rows of cells over x, the more the darker
  *	plot_spans()   rows of spans over x: a timeline
  *
  * A chart reads without colour: lines differ by dashes and markers and carry their names at their
@@ -123,18 +122,6 @@ struct plot_bars {
 };
 
 void plot_bars(struct strbuf *out, const struct plot_frame *f, const struct plot_bars *b);
-
-/* --- a map ----------------------------------------------------------------------------------- */
-
-/* Cells of equal width over f->x.min to f->x.max; rows from above. `f->y` says what values are:
- * its label, unit and, if fixed, range. NAN: a cell that is left empty. */
-struct plot_heat {
-	const char *const *rows;
-	size_t n_rows, n_columns;
-	const double *v; /* [row * n_columns + column] */
-};
-
-void plot_heat(struct strbuf *out, const struct plot_frame *f, const struct plot_heat *h);
 
 /* --- a timeline ------------------------------------------------------------------------------ */
 

@@ -142,7 +142,6 @@ static void hostile_texts(void **state)
 	const struct plot_samples samples = { HOSTILE, y, 2 };
 	const struct plot_bar_group group = { HOSTILE, y, NULL, NULL };
 	const struct plot_bars bars = { names, 2, &group, 1 };
-	const struct plot_heat heat = { names, 2, 1, y };
 	const struct plot_span span = { 0, 0, 1, 0, HOSTILE };
 	const struct plot_spans spans = { names, 2, names, 2, &span, 1 };
 	struct strbuf b = { 0 };
@@ -156,8 +155,6 @@ static void hostile_texts(void **state)
 	plot_ecdf(&b, &f, &samples, 1);
 	assert_null(strstr(finish(&b), "<script"));
 	plot_bars(&b, &f, &bars);
-	assert_null(strstr(finish(&b), "<script"));
-	plot_heat(&b, &f, &heat);
 	assert_null(strstr(finish(&b), "<script"));
 	plot_spans(&b, &f, &spans);
 	assert_null(strstr(finish(&b), "<script"));
@@ -193,7 +190,6 @@ static void all_kinds(struct strbuf *b, enum plot_unit unit, bool log, const dou
 	const struct plot_samples samples[] = { { "a", v, n }, { NULL, v, n / 2 } };
 	const struct plot_bar_group groups[] = { { "a", v, NULL, NULL }, { "b", v, v, v } };
 	const struct plot_bars bars = { names, n < 2 ? n : 2, groups, 2 };
-	const struct plot_heat heat = { names, n < 2 ? n : 2, n / 2, v };
 	const struct plot_span spans[] = { { 0, n ? v[0] : 0, n > 1 ? v[1] : 0, 0, "x" },
 		{ 9, 0, 1, 9, NULL }, { 1, n > 1 ? v[1] : 0, n > 1 ? v[1] : 0, 9, NULL } };
 	const struct plot_spans timeline = { names, 2, names, 2, spans, 3 };
@@ -203,8 +199,6 @@ static void all_kinds(struct strbuf *b, enum plot_unit unit, bool log, const dou
 	plot_ecdf(b, &f, samples, 2);
 	finish(b);
 	plot_bars(b, &f, &bars);
-	finish(b);
-	plot_heat(b, &f, &heat);
 	finish(b);
 	plot_spans(b, &f, &timeline);
 	finish(b);
