@@ -158,9 +158,7 @@ def test_input(run):
 def test_standard_files_that_are_closed(run):
     """MPICH's mpiexec starts srun, which starts gstepd, without standard input: nothing else may get its number."""
     for options in ("-i none", ""):
-        for pid in run.daemons():
-            os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not run.daemons(), "gstepd to be gone")
+        run.kill_daemons()
         r = subprocess.run(["sh", "-c", f"exec {SRUN} -n2 {options} echo here <&-"], capture_output=True, text=True, check=False,
                            cwd=run.dir / "work", env=run.env, timeout=DEADLINE)
         assert (r.returncode, r.stdout) == (0, "here\nhere\n"), r.stderr
@@ -171,9 +169,7 @@ def test_standard_files_that_are_closed(run):
 
 def test_nothing_of_the_caller_stays_open(run):
     """MPICH's mpiexec waits for the end of pipes that srun has inherited; the gstepd that srun starts has not."""
-    for pid in run.daemons():
-        os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not run.daemons(), "gstepd to be gone")
+    run.kill_daemons()
     ends = os.pipe()
     p = run.start("true", pass_fds=[ends[1]])
     os.close(ends[1])
@@ -294,8 +290,7 @@ def test_srun_is_killed(run):
 
 def test_gstepd_is_killed(run):
     p = started(run, "-n1")
-    for pid in run.daemons():
-        os.kill(pid, signal.SIGKILL)
+    run.kill_daemons()
     assert p.wait(timeout=DEADLINE) == 1
     p.communicate()
     assert run.srun("-n1", "true").returncode == 0  # the next one starts another

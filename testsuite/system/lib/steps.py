@@ -50,6 +50,14 @@ class Run:
                     found.append(int(pid))
         return found
 
+    def kill_daemons(self):
+        """They are gone when they have closed their sockets: a process that ends has lost its memory, and so what
+        daemons() looks for, before that."""
+        pids = self.daemons()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: all(_has_ended(pid) for pid in pids), "gstepd to be gone")
+
     def close(self):
         for pid in self.daemons():
             with contextlib.suppress(OSError):
@@ -76,3 +84,10 @@ def script(c, text, *options):
     wait_until(lambda: out.exists() and re.search(r"^script \d+$", out.read_text(), re.M), "the script to end")
     c.wait_state(job, "COMPLETED", "FAILED")
     return out.read_text()
+
+
+def _has_ended(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
