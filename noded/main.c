@@ -143,8 +143,8 @@ static void warn_unless_tmpfs(const char *dir)
 		        dir);
 }
 
-/* The controller's user must not be a reader of outputs: otherwise an attacker who has taken over
- * the controller could read outputs without taking over gweb. */
+/* The controller's user must not be a reader of outputs: otherwise a controller under an attacker's
+ * control could read outputs, and gweb would not have to be broken into as well. */
 static int check_readers(const struct setup *s, struct error *err)
 {
 	const char *name = s->client.controller_user;

@@ -11,9 +11,9 @@
  * The log is not touched: SQLite sums its frames itself, and wal_check.h looks at them before
  * SQLite does.
  *
- * Whether a file has sums stands in its head (byte 20 is 8, or 0: a file of before there were
- * sums). That byte is believed only together with the sum of the first page, which is tried with
- * an 8 in that place whatever is there.
+ * The head of a file says whether it has sums: byte 20 is 8, or 0 in a file that an older version
+ * made without them. That byte is believed only together with the sum of the first page, which is
+ * tried with an 8 in that place whatever is there.
  *
  * One of these serves one connection, by its thread.
  */

@@ -1,4 +1,4 @@
-/* test_core_requeue_ended.c - what has ended is requeued: the same job again, and who may not */
+/* test_core_requeue_ended.c - an ended job is requeued as the same job, and requests that are refused */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
