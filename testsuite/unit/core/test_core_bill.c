@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define S ((usec_t)1000000)
@@ -246,7 +247,7 @@ static unsigned pick(unsigned n)
 
 #define JOBS 40
 
-/* Two hundred kills: what was sealed is billed once, what was not never happened, and the node says
+/* Killed again and again: what was sealed is billed once, what was not never happened, and the node says
  * it again. */
 static void kills(void **state)
 {
@@ -259,7 +260,7 @@ static void kills(void **state)
 
 	(void)state;
 	world_register_all(w);
-	for (int kill = 0; kill < 200;) {
+	for (uint64_t kill = 0, kills_wanted = amount("BILL_KILLS", 200); kill < kills_wanted;) {
 		unsigned i = pick(JOBS);
 
 		if (!v[i].job) {

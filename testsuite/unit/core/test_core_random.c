@@ -23,6 +23,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 #include "testsuite/unit/core/random_model.h"
+#include "testsuite/unit/lib/amount.h"
 
 #define STEPS    300
 
@@ -425,17 +426,10 @@ static void history(uint64_t seed, struct sums *sums)
 	sums->reclaimed += m.reclaimed;
 }
 
-#ifdef __SANITIZE_ADDRESS__
-#define CASES 40 /* they take twenty times as long */
-#else
-#define CASES 150
-#endif
-
 static void histories(void **state)
 {
-	const char *seed = getenv("CORE_SEED"), *cases = getenv("CORE_CASES");
-	uint64_t from = seed ? strtoull(seed, NULL, 10) : 1;
-	uint64_t n = seed ? 1 : cases ? strtoull(cases, NULL, 10) : CASES, i;
+	uint64_t from = env_number("CORE_SEED", 1), i;
+	uint64_t n = getenv("CORE_SEED") ? 1 : amount("CORE_CASES", 150);
 	struct sums sums = { 0 };
 
 	(void)state;

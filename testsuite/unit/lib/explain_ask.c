@@ -16,13 +16,9 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
 #include "ctld/core/util/heap.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/explain_typed.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define CASES 12 /* a child a try: they take sixty times as long */
-#else
-#define CASES 300
-#endif
 #define PER_CASE 4 /* waiting jobs of each state */
 
 /* --- changing -------------------------------------------------------------------------------- */
@@ -96,13 +92,6 @@ void ask_describe(struct state *s, uint64_t job, const struct job_why *why)
 	print_message("  tried: %s\n", why->tried);
 }
 
-static uint64_t env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 void ask_state(uint64_t seed, void (*visit)(struct state *s))
 {
 	struct state s;
@@ -114,8 +103,8 @@ void ask_state(uint64_t seed, void (*visit)(struct state *s))
 
 void ask_each_state(void (*visit)(struct state *s))
 {
-	uint64_t from = env("EXPLAIN_SEED", env("EXPLAIN_FROM", 1)), seed;
-	uint64_t n = getenv("EXPLAIN_SEED") ? 1 : env("EXPLAIN_CASES", CASES);
+	uint64_t from = env_number("EXPLAIN_SEED", env_number("EXPLAIN_FROM", 1)), seed;
+	uint64_t n = getenv("EXPLAIN_SEED") ? 1 : amount("EXPLAIN_CASES", 300);
 
 	for (seed = from; seed < from + n; seed++)
 		ask_state(seed, visit);
@@ -145,7 +134,7 @@ static void visit_some(struct state *s)
 void ask_each(ask_visit_fn *visit)
 {
 	visit_job = visit;
-	most_jobs = env("EXPLAIN_JOBS", getenv("EXPLAIN_SEED") ? STATE_JOBS : PER_CASE);
+	most_jobs = env_number("EXPLAIN_JOBS", getenv("EXPLAIN_SEED") ? STATE_JOBS : PER_CASE);
 	ask_each_state(visit_some);
 }
 
@@ -165,7 +154,7 @@ bool ask_usual(void)
 
 bool ask_all(void)
 {
-	return CASES == 300 && ask_usual();
+	return ask_usual() && !getenv("TEST_FEWER");
 }
 
 static bool control(struct state *s, enum job_verb verb, uint64_t job)

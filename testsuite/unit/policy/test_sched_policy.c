@@ -18,6 +18,7 @@
 
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/policy/policy_known.h"
 #include "testsuite/unit/policy/sched_gpu_sets.h"
 #include "testsuite/unit/policy/sched_stops.h"
@@ -648,20 +649,13 @@ static void some_cases(uint64_t from, uint64_t n, struct sums *sums)
 	        (unsigned long long)sums->decided);
 }
 
-static uint64_t env(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void cases(void **state)
 {
-	uint64_t n = getenv("POLICY_SEED") ? 1 : env("POLICY_CASES", 300);
+	uint64_t n = getenv("POLICY_SEED") ? 1 : amount("POLICY_CASES", 300);
 	struct sums sums;
 
 	(void)state;
-	some_cases(env("POLICY_SEED", env("POLICY_FIRST", 1)), n, &sums);
+	some_cases(env_number("POLICY_SEED", env_number("POLICY_FIRST", 1)), n, &sums);
 	assert_true(getenv("POLICY_SEED") || getenv("POLICY_FIRST") ||
 	            (sums.starts > 10 * n && sums.preempted > n / 4 && sums.planned > 5 * n &&
 	                    sums.searched > 10 * n));
@@ -670,7 +664,7 @@ static void cases(void **state)
 /* The same with lists of partitions. */
 static void cases_of_lists(void **state)
 {
-	uint64_t n = env("POLICY_CASES", 400) / 4;
+	uint64_t n = amount("POLICY_CASES", 400) / 4;
 	struct sums sums;
 
 	(void)state;
@@ -685,7 +679,7 @@ static void cases_of_lists(void **state)
 static void cases_of_parts(void **state)
 {
 	static const uint64_t first[] = { LAB_SHARED, LAB_APART };
-	uint64_t n = env("POLICY_CASES", 400) / 8;
+	uint64_t n = amount("POLICY_CASES", 400) / 8;
 	struct sums sums;
 	size_t i;
 

@@ -18,6 +18,7 @@
 
 #include "common/base/strbuf.h"
 #include "ctld/core/place/ledger.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/places_conf.h"
 
 #define MAX_NODES 64
@@ -717,9 +718,8 @@ static void one_case(uint64_t seed, struct model *sums)
 
 static void cases(void **state)
 {
-	const char *seed = getenv("PLACES_SEED"), *cases_wanted = getenv("PLACES_CASES");
-	uint64_t from = seed ? strtoull(seed, NULL, 10) : 1;
-	uint64_t n = seed ? 1 : cases_wanted ? strtoull(cases_wanted, NULL, 10) : 2000, i;
+	uint64_t from = env_number("PLACES_SEED", 1), i;
+	uint64_t n = getenv("PLACES_SEED") ? 1 : amount("PLACES_CASES", 2000);
 	struct model sums = { 0 };
 
 	(void)state;

@@ -18,6 +18,7 @@
 
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fragmentation.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/places_conf.h"
 
 /* --- one GPU -------------------------------------------------------------------------------- */
@@ -455,8 +456,7 @@ static void try(struct model *m)
 
 static void random_clusters(bool users)
 {
-	const char *cases = getenv("SHARES_CASES");
-	unsigned long n = cases ? strtoul(cases, NULL, 10) : 200, i;
+	uint64_t n = amount("SHARES_CASES", 200), i;
 	unsigned long found[2] = { 0, 0 }, apart = 0;
 	unsigned step;
 

@@ -18,18 +18,14 @@
 
 #include "common/base/xalloc.h"
 #include "testsuite/sim/fault_vfs.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/store_fixture.h"
 #include "testsuite/unit/lib/store_model.h"
 
-/* Sanitizers are slow: with them every 17th place is tried, elsewhere every one; and a quarter of
- * what is tried now and then. */
-#ifdef __SANITIZE_ADDRESS__
-#define STRIDE 17
-#define SPARSE 4
-#else
-#define STRIDE 1
-#define SPARSE 1
-#endif
+/* Which places are tried: every one, or one of so many (odd: also those that come in pairs); and
+ * what is tried now and then anyway. */
+#define STRIDE (2 * fewer() - 1)
+#define SPARSE ((fewer() + 3) / 4)
 
 #define DISK       "disk"
 #define OTHER_DISK "disk after the cut"
@@ -133,7 +129,7 @@ static uint64_t check_recovery(const char *vfs, uint64_t low, uint64_t high, boo
 struct cutter {
 	struct fault_vfs *disk;
 	uint64_t acknowledged, cuts, seen;
-	unsigned every;
+	uint64_t every;
 };
 
 static void cut_here(void *arg, enum fault_op op)

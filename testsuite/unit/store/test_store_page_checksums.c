@@ -23,6 +23,7 @@
 #include "ctld/store/db.h"
 #include "ctld/store/verify_copy.h"
 #include "testsuite/sim/fault_vfs.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/store_fixture.h"
 #include "testsuite/unit/lib/store_model.h"
 
@@ -45,10 +46,8 @@ static uint64_t next_random(void)
 
 static unsigned flips_wanted(void)
 {
-	const char *n = getenv("PAGES_FLIPS"), *seed = getenv("PAGES_SEED");
-
-	random_state = seed ? strtoull(seed, NULL, 10) : 1;
-	return n ? (unsigned)strtoul(n, NULL, 10) : 300;
+	random_state = env_number("PAGES_SEED", 1);
+	return (unsigned)amount("PAGES_FLIPS", 300);
 }
 
 /* ---- files ---- */
