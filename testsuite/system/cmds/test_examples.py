@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from cluster import BUILD, TOP, Cluster, wait_until
+from cluster import BUILD, TOP, Cluster, free_ports, wait_until
 
 JOBS = TOP / "etc/examples/jobs"
 SERVICES = TOP / "etc/examples/services"
@@ -287,7 +287,7 @@ class Serving(Cluster):
     """With ports for replicas, and stand-ins for servers and models."""
 
     def start_agent(self, node, *options, env=None):
-        low = 12000 + os.getpid() % 1000 * 10
+        low = self.low = getattr(self, "low", 0) or free_ports(10)
         super().start_agent(node, f"--service-ports={low}-{low + 9}", "--service-address=127.0.0.1", *options, env=env)
 
     def serve(self, name, *args):
@@ -301,9 +301,11 @@ class Serving(Cluster):
         return json.loads(self.run("gserve", "show", name, "--json").stdout)["services"][0]
 
     def wait_service(self, name, condition, what):
-        wait_until(lambda: condition(self.service(name)), lambda: f"{what} of {name}: {self.run('gserve', 'show', name).stdout}" + "".join(
+        def as_wanted():
+            service = self.service(name)
+            return service if condition(service) else None
+        return wait_until(as_wanted, lambda: f"{what} of {name}: {self.run('gserve', 'show', name).stdout}" + "".join(
             p.read_text() for p in (self.dir / "jobs").glob("gpusched-*.out")))
-        return self.service(name)
 
     def url(self, name):
         return f"http://{self.run('gserve', 'endpoints', name).stdout.split()[0]}"

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from cluster import BIN, BUILD, Cluster, wait_until
+from cluster import BIN, BUILD, Cluster, free_ports, wait_until
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; },
   { name = "jobs"; nodes = "ALL"; max_time = "1:00:00"; } )"""
@@ -38,7 +38,7 @@ class Services(Cluster):
     """With ports for replicas on its node, which has four GPUs."""
 
     def start_agent(self, node, *options, env=None):
-        low = 20000 + os.getpid() % 1000 * 20
+        low = self.low = getattr(self, "low", 0) or free_ports(20)
         super().start_agent(node, f"--service-ports={low}-{low + 19}", "--service-address=127.0.0.1", *options, env=env)
 
     def script(self, version="one", *lines):

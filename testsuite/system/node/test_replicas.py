@@ -11,11 +11,11 @@ import time
 
 import pytest
 
-from cluster import BUILD, wait_until
+from cluster import BUILD, free_ports, wait_until
 from launcher import Job, Launcher, alive, processes
 
 STANDIN = pathlib.Path(__file__).resolve().parents[1] / "helpers/gprobe_standin"
-LOW = 20000 + os.getpid() % 1200 * 10  # below the ports that the kernel gives to connections
+LOW = free_ports(12) + 1  # with one more at each side
 PORTS = (LOW, LOW + 9)
 SERVICE = {"name": "chat", "ports": 1, "ready": "http:/health", "probe_every_ms": 1000, "probe_timeout_ms": 500,
            "probe_fails": 3, "load_time_s": 60, "drain_s": 7, "starts_per_day": 100, "valid_days": 30}
