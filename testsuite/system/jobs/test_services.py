@@ -59,9 +59,8 @@ class Services(Cluster):
     def wait_ready(self, name, n, state="SERVING"):
         def is_so():
             s = self.service(name)
-            return s["ready"] == n and s["state"] == state and len(self.endpoints(name)) == n
-        wait_until(is_so, lambda: f"{n} replicas of {name}: {self.run('gserve', 'show', name, check=False).stdout}")
-        return self.service(name)
+            return s if s["ready"] == n and s["state"] == state and len(self.endpoints(name)) == n else None
+        return wait_until(is_so, lambda: f"{n} replicas of {name}: {self.run('gserve', 'show', name, check=False).stdout}")
 
     def answers(self, name):
         """What its replicas say."""
