@@ -355,14 +355,14 @@ def test_a_server_is_ready_and_its_load_is_known(serving, name, args, ready, loa
     # With such a load some have one replica more soon.
     s = serving.wait_service(service, lambda s: s["ready"] >= ready and s["in_flight"] == load[0] / ready * s["ready"], "the load")
     assert s["waiting"] == load[1] / ready * s["ready"]
-    with urllib.request.urlopen(serving.url(service) + s["spec"]["ready"].removeprefix("http:"), timeout=10) as answer:
+    with urllib.request.urlopen(serving.url(service) + s["spec"]["ready"].removeprefix("http:"), timeout=60) as answer:
         assert answer.read() == b"ok"
 
 
 def test_a_server_without_metrics(serving):
     service = serving.serve("embeddings")
     serving.wait_service(service, lambda s: s["ready"] == 1, "a replica")
-    with urllib.request.urlopen(serving.url(service), json.dumps(["a", "text"]).encode(), timeout=10) as answer:
+    with urllib.request.urlopen(serving.url(service), json.dumps(["a", "text"]).encode(), timeout=60) as answer:
         assert json.load(answer) == [[1.0] * 3, [4.0] * 3]
     serving.wait_service(service, lambda s: s["requests"] == 1 and s["in_flight"] == 0, "the request")
 
@@ -371,8 +371,8 @@ def test_a_server_of_one_s_own(serving):
     service = serving.serve("ocr", "127.0.0.1")
     serving.wait_service(service, lambda s: s["ready"] == 1, "a replica")
     for _ in range(2):
-        with urllib.request.urlopen(serving.url(service) + "/read", b"image", timeout=10) as answer:
+        with urllib.request.urlopen(serving.url(service) + "/read", b"image", timeout=60) as answer:
             assert answer.read() == b"a page of 5 bytes\n"
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(serving.url(service) + "/nothing", timeout=10)
+        urllib.request.urlopen(serving.url(service) + "/nothing", timeout=60)
     serving.wait_service(service, lambda s: (s["requests"], s["tokens"]) == (2, 10), "the requests")

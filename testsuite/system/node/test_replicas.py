@@ -387,7 +387,7 @@ def test_a_server_behind_gprobe(node):
     shutil.copy(BUILD / "noded/gprobe", node.dir / "programs/gprobe")
     (node.jobs / "server").write_text(SERVER)
     run = node.replica("exec /usr/bin/python3 server", service={
-        "metrics": "vllm", "probe_every_ms": 200, "probe_timeout_ms": 1000, "drain_s": 20})
+        "metrics": "vllm", "probe_every_ms": 1000, "probe_timeout_ms": 1000, "drain_s": 20})
     port = node.wait_running(run)["replica"]["ports"][0]
     node.wait(lambda: node.health(run)[0] == "READY", "READY")
     node.wait(lambda: node.load.get(run, {}).get("known"), "its load")
