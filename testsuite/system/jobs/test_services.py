@@ -4,12 +4,14 @@ import json
 import os
 import pty
 import pwd
+import re
+import select
 import subprocess
 import urllib.request
 
 import pytest
 
-from cluster import BIN, BUILD, Cluster, free_ports, wait_until
+from cluster import BIN, BUILD, DEADLINE, Cluster, free_ports, wait_until
 
 PARTITIONS = """( { name = "batch"; nodes = "ALL"; default = true; max_time = "1-00:00:00"; grace = "2s"; services = true; },
   { name = "jobs"; nodes = "ALL"; max_time = "1:00:00"; } )"""
@@ -298,10 +300,16 @@ def test_watch_on_a_terminal_draws_anew(cluster):
                           env={**cluster.env, "TERM": "xterm"}) as p:
         os.close(inner)
         text = ""
-        while "SERVING" not in text.rpartition("\033[2J")[2]:
-            text += os.read(outer, 65536).decode()
+        try:
+            for change, seen in (None, "SERVING"), ("2", "WANTED +2"):  # it may have been SERVING already when it was first drawn
+                if change:
+                    cluster.run("gserve", "scale", "chat", change)
+                while not re.search(seen, text.rpartition("\033[2J")[2]):
+                    assert select.select([outer], [], [], DEADLINE)[0], text
+                    text += os.read(outer, 65536).decode()
+        finally:
+            p.terminate()
         assert text.count("\033[H\033[2J") > 1
-        p.terminate()
     os.close(outer)
 
 
