@@ -277,7 +277,7 @@ def test_a_greeting_is_good_once_and_for_one_controller(c):
     c.start_ctld()
     before = set(c.jobs())
     answer_to(c, data)  # munge has forgotten it; without the secret nobody can go on
-    assert set(c.jobs()) == before
+    assert set(c.jobs()) <= before
     wait_until(lambda: c.node_states().get("n1") == "idle", "the node")
 
 

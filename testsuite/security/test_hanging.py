@@ -72,13 +72,13 @@ def test_memory_that_never_comes_does_not_hold_up_the_shepherd():
     never = Never(lau.dir / "never")
     try:
         run = lau.submit(f"python3 - {never.path} <<'END' &\n{WAITER}\nEND\necho $$ > pid; exec sleep 1000")
-        wait_until(lambda: (lau.jobs / "waiter").exists() and (lau.jobs / "waiter").read_text(), lambda: f"the waiter: {lau.output(run)}", 20)
+        wait_until(lambda: (lau.jobs / "waiter").exists() and (lau.jobs / "waiter").read_text(), lambda: f"the waiter: {lau.output(run)}")
         waiter, other = (int((lau.jobs / name).read_text()) for name in ("waiter", "pid"))
         wait_until(lambda: pathlib.Path(f"/proc/{waiter}/syscall").read_text().startswith("128 "),
-                   lambda: "it to wait: " + pathlib.Path(f"/proc/{waiter}/syscall").read_text() + lau.output(run), 10)
+                   lambda: "it to wait: " + pathlib.Path(f"/proc/{waiter}/syscall").read_text() + lau.output(run))
         lau.signal(run, signal.SIGWINCH)
         lau.end(run, grace=0)
-        wait_until(lambda: not alive(other), "the rest of the run to be killed", 20)
+        wait_until(lambda: not alive(other), "the rest of the run to be killed")
         never.close()
         assert lau.wait_over(run)["cause"] == "CAUSE_CANCEL"
     finally:
@@ -103,9 +103,9 @@ def test_a_process_that_cannot_be_killed_does_not_hold_up_a_launcher(cgroup):
     never = Never(lau.dir / "never")
     try:
         run = lau.submit(f"python3 - {never.path} <<'END' &\n{READER}\nEND\nexec sleep 1000", order={"gpus": [3]})
-        wait_until(lambda: (lau.jobs / "reader").exists() and (lau.jobs / "reader").read_text(), "the reader", 20)
+        wait_until(lambda: (lau.jobs / "reader").exists() and (lau.jobs / "reader").read_text(), "the reader")
         reader = int((lau.jobs / "reader").read_text())
-        wait_until(lambda: pathlib.Path(f"/proc/{reader}/stat").read_text().rsplit(")", 1)[1].split()[0] in "DS", "it to wait", 10)
+        wait_until(lambda: pathlib.Path(f"/proc/{reader}/stat").read_text().rsplit(")", 1)[1].split()[0] in "DS", "it to wait")
         lau.wait_running(run)
         lau.kill()
         os.kill(lau.shepherd(run), signal.SIGKILL)

@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from cluster import ROOT, Cluster
+from cluster import ROOT, Cluster, wait_until
 from pagesums import edit
 from peer import ERRORS, Peer
 
@@ -48,7 +48,8 @@ def test_held_until_signed_anew(c):
     old = [plain, array, *bulk]
     before = credentials(c, *old)
     grow_old(c, *old)
-    assert {c.job(j)["reason"] for j in old} == {"SignatureExpired"}
+    reasons = lambda jobs: {c.job(j)["reason"] for j in jobs}  # noqa: E731
+    wait_until(lambda: reasons(old) == {"SignatureExpired"}, lambda: f"all to be held: {reasons(old)}")
     assert "gctl renew" in " ".join(c.run("gqueue", "--why", plain).stdout.split())
 
     if ROOT:
@@ -57,7 +58,8 @@ def test_held_until_signed_anew(c):
     r = c.run("gctl", "renew", plain, array, *bulk[:2], 999999, check=False)
     assert r.returncode == 3 and "999999" in r.stderr
     assert "Signed 4 jobs" in r.stdout and len(re.findall("signed anew; first 20", r.stdout)) == 4
-    assert {c.job(j)["reason"] for j in [plain, array, *bulk[:2]]} <= {"Resources", "Priority"}
+    renewed = [plain, array, *bulk[:2]]
+    wait_until(lambda: reasons(renewed) <= {"Resources", "Priority"}, lambda: f"them to wait again: {reasons(renewed)}")
     assert c.job(bulk[2])["reason"] == "SignatureExpired"
     after = credentials(c, *old)
     assert len(set(after[:4])) == 1 and after[0] not in before and after[4] == before[4]

@@ -429,6 +429,14 @@ def test_the_job_inherits_nothing(lau):
 
 
 @pytest.mark.skipif(not ROOT, reason="who is not dumpable shows its descriptors to root alone")
+def descriptors(pid):
+    found = {}
+    for f in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed by now
+            found[int(f.name)] = os.readlink(f)
+    return found
+
+
 def test_descriptors_that_the_agent_leaks_end_with_it():
     """What was open in whoever started the agent, without close-on-exec, as a service manager's bug would have it."""
     lau = Launcher(start=False)
@@ -439,13 +447,14 @@ def test_descriptors_that_the_agent_leaks_end_with_it():
         lau.start(leak=leaks)
         run = lau.submit("ls -l /proc/self/fd > fds; echo up > up; until [ -e go ]; do sleep 0.05; done")
         wait_until((lau.jobs / "up").exists, "the run")
-        held = {pid: {int(f.name): os.readlink(f) for f in pathlib.Path(f"/proc/{pid}/fd").iterdir()}
-                for pid in (lau.process.pid, lau.pid, lau.shepherd(run))}
+        held = {pid: descriptors(pid) for pid in (lau.process.pid, lau.pid, lau.shepherd(run))}
         assert str(secret) in held[lau.process.pid].values()
         assert str(secret) not in held[lau.pid].values() and "/" not in held[lau.pid].values()
-        shepherd = held[lau.shepherd(run)]
+        pid = lau.shepherd(run)
+        shepherd = held[pid]
         assert {n for n, to in shepherd.items() if to == "/dev/null"} == {0, 1, 2}
-        assert [n for n, to in shepherd.items() if to.startswith("socket:")] == [4]  # its orders, nothing of the agent's
+        sockets = lambda: [n for n, to in descriptors(pid).items() if to.startswith("socket:")]  # noqa: E731
+        wait_until(lambda: sockets() == [4], lambda: f"nothing of the agent's, and its orders: {sockets()}")
         assert str(secret) not in shepherd.values()
         assert "secret" not in (lau.jobs / "fds").read_text()
         (lau.jobs / "go").touch()

@@ -19,14 +19,14 @@ ctypes.CDLL(None).syscall(60, 0)  # exit(2), of this thread alone
 def state_of(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
+    except OSError:
         return None
 
 
 def threads_of(pid):
     try:
         return len(list(pathlib.Path(f"/proc/{pid}/task").iterdir()))
-    except FileNotFoundError:
+    except OSError:
         return 0
 
 
@@ -39,10 +39,10 @@ def test_a_program_without_its_first_thread_is_killed(cgroup, script):
     try:
         (lau.jobs / "headless.py").write_text(HEADLESS)
         run = lau.submit(script)
-        pid = int(wait_until(lambda: (f := lau.jobs / "headless").exists() and f.read_text(), lambda: lau.output(run), 20))
-        wait_until(lambda: state_of(pid) == "Z" and threads_of(pid) == 2, "its first thread to have ended", 10)
+        pid = int(wait_until(lambda: (f := lau.jobs / "headless").exists() and f.read_text(), lambda: lau.output(run)))
+        wait_until(lambda: state_of(pid) == "Z" and threads_of(pid) == 2, "its first thread to have ended")
         lau.end(run, grace=0)
         assert lau.result(run)[0] == "CAUSE_CANCEL"
-        wait_until(lambda: not threads_of(pid), "the rest of it to be gone", 10)
+        wait_until(lambda: not threads_of(pid), "the rest of it to be gone")
     finally:
         lau.close()

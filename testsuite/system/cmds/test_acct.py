@@ -210,8 +210,9 @@ def test_the_loop_does_not_wait_for_questions(cluster, jobs):
     job = jobs.running(RED, "--gpus=1", account="red")
     for _ in range(20):
         assert job in acct(c, "-S", "2020-01-01")
-    stats = {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}
-    assert stats["acct.walks"] > 0 and stats["acct.open"] == 0
+    stats = lambda: {s["name"]: s["value"] for s in json.loads(c.run("gctl", "stats", "--json").stdout)["stats"]}  # noqa: E731
+    assert stats()["acct.walks"] > 0
+    wait_until(lambda: stats()["acct.open"] == 0, "all questions to be answered")
 
 
 def test_replayed(cluster, jobs):
@@ -361,6 +362,7 @@ def test_every_change_is_told_as_it_happens(tmp_path):
         wait_until(lambda: [e["kind"] for e in w.events()].count("cluster.capacity") == 2, "it to count the GPUs")
         last = c.submit("true", "--hold")
         wait_until(lambda: last in [e["job"] for e in w.events()], "what came after the break")
+        wait_until(lambda: len(w.events()) == len(events(c, "--since=yesterday")), "the watcher to have all")
         seqs = [e["seq"] for e in w.events()]
         assert seqs == sorted(set(seqs)) and seqs == [e["seq"] for e in events(c, "--since=yesterday")]
         rest = Watcher(c, f"--since={middle}")

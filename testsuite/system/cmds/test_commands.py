@@ -141,7 +141,7 @@ def test_warning_before_the_limit(cluster):
 
 
 def test_test_only(cluster):
-    before = len(cluster.jobs())
+    before = set(cluster.jobs())
     r = cluster.run("gsubmit", "--test-only", "--gpus=2", "--wrap", "true")
     assert r.stdout == "would start now on n1 with demo:2 (GPUs 0,1)\n"
     cluster.run("gctl", "drain", "n1", "test")
@@ -150,7 +150,7 @@ def test_test_only(cluster):
     v = json.loads(cluster.run("gsubmit", "--test-only", "--json", "--wrap", "true").stdout)["jobs"][0]
     assert v["would_start_now"] is False and v["reason"]
     assert cluster.run("gsubmit", "--test-only", "--gpus=99", "--wrap", "true", check=False).returncode == 1
-    assert len(cluster.jobs()) == before
+    assert set(cluster.jobs()) <= before
 
 
 def test_why(cluster):
@@ -160,7 +160,7 @@ def test_why(cluster):
     held = cluster.submit("true", "--hold")
     text = wait_until(lambda: (lambda t: "Resources" in t and t)(cluster.run("gqueue", "--why", job).stdout), "a reason")
     lines = text.splitlines()
-    assert lines[0].startswith(f"Job {job} second (") and "partition batch) has waited 0:0" in lines[0]
+    assert lines[0].startswith(f"Job {job} second (") and re.search(r"partition batch\) has waited \d+:\d\d\b", lines[0])
     assert lines[1] == "It asks for 3 GPUs on one node, 2 CPUs and 1G memory, for up to 10:00."
     assert any(line.startswith("HELD BY") for line in lines) and any("Resources " in line for line in lines)
     text = cluster.run("gqueue", "--why", f"{held},{blocker}").stdout

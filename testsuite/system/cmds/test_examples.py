@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from cluster import BUILD, TOP, Cluster, wait_until
+from cluster import BUILD, TOP, Cluster, free_ports, wait_until
 
 JOBS = TOP / "etc/examples/jobs"
 SERVICES = TOP / "etc/examples/services"
@@ -287,7 +287,7 @@ class Serving(Cluster):
     """With ports for replicas, and stand-ins for servers and models."""
 
     def start_agent(self, node, *options, env=None):
-        low = 12000 + os.getpid() % 1000 * 10
+        low = self.low = getattr(self, "low", 0) or free_ports(10)
         super().start_agent(node, f"--service-ports={low}-{low + 9}", "--service-address=127.0.0.1", *options, env=env)
 
     def serve(self, name, *args):
@@ -301,9 +301,11 @@ class Serving(Cluster):
         return json.loads(self.run("gserve", "show", name, "--json").stdout)["services"][0]
 
     def wait_service(self, name, condition, what):
-        wait_until(lambda: condition(self.service(name)), lambda: f"{what} of {name}: {self.run('gserve', 'show', name).stdout}" + "".join(
+        def as_wanted():
+            service = self.service(name)
+            return service if condition(service) else None
+        return wait_until(as_wanted, lambda: f"{what} of {name}: {self.run('gserve', 'show', name).stdout}" + "".join(
             p.read_text() for p in (self.dir / "jobs").glob("gpusched-*.out")))
-        return self.service(name)
 
     def url(self, name):
         return f"http://{self.run('gserve', 'endpoints', name).stdout.split()[0]}"
@@ -353,14 +355,14 @@ def test_a_server_is_ready_and_its_load_is_known(serving, name, args, ready, loa
     # With such a load some have one replica more soon.
     s = serving.wait_service(service, lambda s: s["ready"] >= ready and s["in_flight"] == load[0] / ready * s["ready"], "the load")
     assert s["waiting"] == load[1] / ready * s["ready"]
-    with urllib.request.urlopen(serving.url(service) + s["spec"]["ready"].removeprefix("http:"), timeout=10) as answer:
+    with urllib.request.urlopen(serving.url(service) + s["spec"]["ready"].removeprefix("http:"), timeout=60) as answer:
         assert answer.read() == b"ok"
 
 
 def test_a_server_without_metrics(serving):
     service = serving.serve("embeddings")
     serving.wait_service(service, lambda s: s["ready"] == 1, "a replica")
-    with urllib.request.urlopen(serving.url(service), json.dumps(["a", "text"]).encode(), timeout=10) as answer:
+    with urllib.request.urlopen(serving.url(service), json.dumps(["a", "text"]).encode(), timeout=60) as answer:
         assert json.load(answer) == [[1.0] * 3, [4.0] * 3]
     serving.wait_service(service, lambda s: s["requests"] == 1 and s["in_flight"] == 0, "the request")
 
@@ -369,8 +371,8 @@ def test_a_server_of_one_s_own(serving):
     service = serving.serve("ocr", "127.0.0.1")
     serving.wait_service(service, lambda s: s["ready"] == 1, "a replica")
     for _ in range(2):
-        with urllib.request.urlopen(serving.url(service) + "/read", b"image", timeout=10) as answer:
+        with urllib.request.urlopen(serving.url(service) + "/read", b"image", timeout=60) as answer:
             assert answer.read() == b"a page of 5 bytes\n"
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(serving.url(service) + "/nothing", timeout=10)
+        urllib.request.urlopen(serving.url(service) + "/nothing", timeout=60)
     serving.wait_service(service, lambda s: (s["requests"], s["tokens"]) == (2, 10), "the requests")

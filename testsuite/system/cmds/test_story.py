@@ -155,6 +155,7 @@ def test_a_killed_controller_is_begun_again(quick):
     quick.run("gctl", "drain", "n2", "new driver")
     os.kill(int((quick.dir / "gctld.pid").read_text()), signal.SIGKILL)
     quick.quickstart("--start", quick.dir)
-    assert quick.state(job) == "PENDING" and set(quick.node_states().values()) == {"idle", "drained"}
+    assert quick.state(job) == "PENDING"
+    wait_until(lambda: set(quick.node_states().values()) == {"idle", "drained"}, lambda: f"nodes to be as before: {quick.node_states()}")
     assert "epoch 2" in quick.run("gctl", "ping").stdout
     quick.run("gcancel", job)

@@ -9,7 +9,7 @@ from test_crash import failpoints
 
 @pytest.fixture(scope="module")
 def cluster():
-    with Cluster() as c:
+    with Cluster(controller='keep_ended = "1h";') as c:  # tests count jobs
         yield c
 
 

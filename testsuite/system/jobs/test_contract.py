@@ -114,9 +114,9 @@ def test_a_job_that_comes_back_knows(cluster):
 def test_checkpoint_and_progress_are_seen(cluster):
     job = cluster.submit("""
         printf '\\033[1mepoch 1\\nand more\\n' > $GPUSCHED_RUN_DIR/progress
-        touch $GPUSCHED_RUN_DIR/checkpoint; date +%s > note.at
+        touch $GPUSCHED_RUN_DIR/checkpoint; stat -c %Y $GPUSCHED_RUN_DIR/checkpoint > note.at
         while ! [ -e note.go ]; do sleep 0.1; done
-        touch $GPUSCHED_RUN_DIR/checkpoint; date +%s > note.last""", "--gpus=1")
+        touch $GPUSCHED_RUN_DIR/checkpoint; stat -c %Y $GPUSCHED_RUN_DIR/checkpoint > note.last""", "--gpus=1")
     seen = wait_until(lambda: (lambda j: j if j.get("checkpoint_time") else None)(cluster.job(job)), "a checkpoint")
     assert abs(seen["checkpoint_time"] - int(text_in(cluster, "note.at"))) <= 1
     assert seen["progress"] == "\\x1B[1mepoch 1"
@@ -137,8 +137,10 @@ def test_checkpoint_and_progress_are_seen(cluster):
 def test_progress_that_changes_all_the_time_is_told_now_and_then(lau):
     """The launcher hears of it at most once in ten seconds, and not at all of what changed in between."""
     run = lau.submit("i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i > $GPUSCHED_RUN_DIR/progress; sleep 0.05; done")
+    began = time.monotonic()
     lau.wait_over(run)
-    assert len(lau.history[run]) <= 4  # STARTING, RUNNING, once more with progress, ENDED
+    # STARTING, RUNNING, once more with progress, ENDED; a slow machine takes more than ten seconds for it.
+    assert len(lau.history[run]) <= 4 + (time.monotonic() - began) // 10
 
 
 # --- suspension, at the launcher ----------------------------------------------------------------

@@ -74,13 +74,26 @@ def live_for(seconds):
     time.sleep(seconds)
 
 
+def our_ports():
+    """Below the ports that the kernel gives to whoever connects: nobody gets one while its daemon is away."""
+    return 10000, int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+
+
 def free_port():
-    """Below the ports that the kernel gives to whoever connects: nobody gets it while its daemon is away."""
-    above = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    low, above = our_ports()
+    return free_ports(1, low, (low + above) // 2)
+
+
+def free_ports(n, low=0, above=0):
+    """The first of `n` ports in a row that nobody has: of those of which `free_port` gives none."""
+    if not low:
+        low, above = sum(our_ports()) // 2, our_ports()[1]
     while True:
-        with contextlib.closing(socket.socket()) as s, contextlib.suppress(OSError):
-            s.bind(("127.0.0.1", random.SystemRandom().randrange(10000, above)))
-            return s.getsockname()[1]
+        first = random.SystemRandom().randrange(low, above - n + 1)
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            for port in range(first, first + n):
+                held.enter_context(contextlib.closing(socket.socket())).bind(("127.0.0.1", port))
+            return first
 
 
 def unprivileged():
@@ -322,13 +335,14 @@ partitions = {self.partitions};
 
     def wait_state(self, job_id, *states, timeout=DEADLINE):
         return wait_until(lambda: (lambda j: j if j["state"] in states else None)(self.job(job_id)),
-                          f"job {job_id} to be {'/'.join(states)} (it is {self.state(job_id)})", timeout)
+                          lambda: f"job {job_id} to be {'/'.join(states)} (it is {self.state(job_id)})", timeout)
 
     def mounts(self):
         """The machine's mounts, but for those of other tests in folders of their own."""
-        others, ours = ("/tmp/", "/dev/shm/"), (f"{self.dir}/", f"{self.run_base}/")
+        places, ours = ("/tmp/", "/dev/shm/"), (f"{self.dir}/", f"{self.run_base}/")
         lines = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
-        return [x for x in lines if (at := x.split()[4] + "/") in others or at.startswith(ours) or not at.startswith(others)]
+        return [x for x in lines if (at := x.split()[4] + "/") in places or at.startswith(ours) or
+                not (at.startswith(places) or "/gpusched-" in at)]
 
     # --- the end -------------------------------------------------------------------------------
 

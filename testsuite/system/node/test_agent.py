@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from cluster import BIN, ROOT, Cluster, Daemon, wait_until
+from launcher import alive
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,13 @@ def children(pid):
     """The children of a process, as pids."""
     with contextlib.suppress(OSError):
         return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def command_of(pid):
+    """Of a process that may be gone by now."""
+    with contextlib.suppress(OSError):
+        return [pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
     return []
 
 
@@ -94,9 +102,7 @@ def test_result_while_the_agent_is_away(cluster):
     node = node_of(cluster, job)
     cluster.agents[node].kill()
     release(cluster, "away")
-    wait_until(lambda: not any(f"{job}_0_1" in pathlib.Path(f"/proc/{p}/cmdline").read_text()
-                               for p in cluster.shepherds() if pathlib.Path(f"/proc/{p}").exists()),
-               "the run to end")
+    wait_until(lambda: not any(f"{job}_0_1" in text for p in cluster.shepherds() for text in command_of(p)), "the run to end")
     assert cluster.state(job) == "RUNNING"  # nobody has told yet
     cluster.start_agent(node)
     assert cluster.wait_state(job, "FAILED")["exit_code"] == 3
@@ -209,7 +215,7 @@ def test_daemon_and_pid_file(cluster):
     wait_until(lambda: all(has_open(p, log) for p in (pid, *halves_of(pid))), "all three processes to have it open")
     cluster.wait_nodes(nodes=["n2"])
     os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not pid_file.exists(), "the pid file to be gone")
+    wait_until(lambda: not pid_file.exists() and not alive(pid), "the agent and its pid file to be gone")
     cluster.start_agent("n2")
     cluster.wait_nodes(nodes=["n2"])
 

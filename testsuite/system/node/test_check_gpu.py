@@ -259,8 +259,8 @@ def test_one_row_does_not_stop_the_others(machine):
     m = machine(driver=False)
     smi = m.standin.folder / "bin/nvidia-smi"
     smi.write_text("#!/bin/sh\nexec sleep 300\n")
-    rows = m.check("--row-seconds=3", only=["discovery", "containment"])
-    assert "not over within 3 s" in rows["discovery against nvidia-smi"][2]
+    rows = m.check("--row-seconds=8", only=["discovery", "containment"])
+    assert "not over within 8 s" in rows["discovery against nvidia-smi"][2]
     assert rows["containment of runs"][0] == "seen"
 
 
@@ -293,5 +293,5 @@ def test_usage():
     r = subprocess.run(["/usr/bin/python3", HARDWARE / "check_gpu.py", "--only=no-such-row"], capture_output=True, text=True, check=False,
                        env={**os.environ, "GPUSCHED_BUILD": str(BUILD)}, timeout=60)
     assert r.returncode == 2 and "no-such-row" in r.stderr
-    r = subprocess.run([BUILD / "testsuite/hardware/gputool", "hold"], capture_output=True, text=True, check=False, timeout=10)
+    r = subprocess.run([BUILD / "testsuite/hardware/gputool", "hold"], capture_output=True, text=True, check=False, timeout=60)
     assert r.returncode == 2 and "usage: gputool" in r.stderr

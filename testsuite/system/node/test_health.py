@@ -207,7 +207,7 @@ def test_reset(site, xid, needs, well):
     site.set(h100(0, needs), other, more=["hang call=nvmlDeviceGetComputeRunningProcesses gpu=0"])
     seen = site.seen_us(job)
     wait_until(lambda: site.seen_us(job) > seen + 500_000, "samples of the other")
-    assert "does not come back" not in (site.c.dir / "log/gnoded-gpu04.log").read_text()
+    assert "ComputeRunningProcesses does not come back" not in (site.c.dir / "log/gnoded-gpu04.log").read_text()
     site.set(h100(0, well), other)
     site.wait(0, "free")
     site.wait_event("gpu.fault", "GPU 0: it was reset: noted (GPU-0)", before + 1)

@@ -65,7 +65,8 @@ def test_a_folder_that_does_not_answer(hanging, cgroup, limit, cause, text):
         r = lau.wait_over(run)
         assert r["state"] == "ENDED" and r["cause"] == cause and text.format(path=hanging.path) in r["detail"], r
         assert r["elapsed_us"] >= 1_000_000
-        assert [state_of(pid) for pid in hanging.waiting] == ["D"]
+        wait_until(lambda: [state_of(pid) for pid in hanging.waiting] == ["D"],
+                   lambda: f"one process to hang: {[state_of(pid) for pid in hanging.waiting]}")
         assert lau.result(lau.submit("exit 3", order=GPU)) == ("CAUSE_EXIT", 3, 0)
 
 

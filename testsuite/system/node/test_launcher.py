@@ -14,7 +14,7 @@ import time
 import pytest
 
 from cluster import DEADLINE, ROOT, wait_until
-from launcher import Job, Launcher, alive, processes
+from launcher import Job, Launcher, alive, parent, processes
 
 KINDS = ["", "none"]  # cgroup2 where the host has it, and the subreaper
 
@@ -79,7 +79,7 @@ def test_nothing_is_left_on_the_node(lau):
     for run in runs:
         lau.wait_over(run)
     wait_until(lambda: not lau.shepherds(), "shepherds to end")
-    assert not list((lau.dir / "spool/runs").iterdir())
+    wait_until(lambda: not list((lau.dir / "spool/runs").iterdir()), "folders of runs to be removed")
     lau.forget(*runs)
     wait_until(lambda: not list((lau.dir / "run/runs").iterdir()), "records to be forgotten")
 
@@ -523,10 +523,9 @@ def test_stopped_processes_have_their_grace(any_lau):
 def test_who_holds_its_input_cannot_hold_up_the_shepherd(lau):
     """ghold is a process of the owner's: what it sends without end keeps nobody from the time limit."""
     run = lau.submit("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1000 & done; wait", version=2, max_attempts=1, interactive={"kind": "PIPES", "patience_s": 2**32 - 1},
-                     order={"time_limit_s": 1, "grace_s": 1})
+                     order={"time_limit_s": 3, "grace_s": 1})
     lau.wait_running(run)
-    hold = next(p for p, cmd in processes() if cmd[0] == b"ghold" and
-                int(pathlib.Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[1]) == lau.pid)
+    hold, = wait_until(lambda: [p for p, cmd in processes() if cmd[0] == b"ghold" and parent(p) == lau.pid], "ghold")
     fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)  # pidfd_getfd(2) of its HOLD_SHEPHERD_FD
     end = time.monotonic() + DEADLINE
     with socket.socket(fileno=fd) as s, contextlib.suppress(BrokenPipeError, ConnectionResetError):

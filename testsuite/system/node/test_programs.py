@@ -37,12 +37,13 @@ sleep 0.1  # longer than the first look at GPUs
 if [ -e {dir}/hang-$GPUSCHED_NODE ]; then (setsid sh -c "trap '' TERM; echo \\$\\$ > {dir}/hung.pid; exec sleep 1000" &); exec sleep 1000; fi
 [ ! -e {dir}/sick-$GPUSCHED_NODE ] || {{ echo "fan 3"; exit 1; }}
 """
+PATIENT = "--program-timeout=60s"
 
 
 @pytest.fixture(name="box", scope="module")
 def fixture_box():
     with Cluster(start=False, nodes=("n1", "n2")) as c:
-        options = ["--program-timeout=1s", "--health-interval=1s"]
+        options = ["--program-timeout=3s", "--health-interval=1s"]
         for kind in ("prolog", "epilog", "scrub", "task-prolog", "task-epilog", "health-check"):
             path = c.dir / f"{kind}.sh"
             text = HEALTH if kind == "health-check" else TRACE
@@ -53,8 +54,8 @@ def fixture_box():
         c.start_munged()
         c.start_ctld()
         c.programs = options
-        for node in c.nodes:
-            c.start_agent(node, *options)
+        c.start_agent("n1", *options)
+        c.start_agent("n2", *options, PATIENT)  # where programs wait for tests
         c.wait_nodes()
         yield c
 
@@ -67,7 +68,7 @@ def test_a_quick_health_check_is_part_of_the_first_registration(box):
     assert log.read_text().count("node n2: registered") == 1, log.read_text()
     box.agents["n2"].stop()
     (box.dir / "slow-n2").touch()
-    box.start_agent("n2", *box.programs, "--program-timeout=60s")
+    box.start_agent("n2", *box.programs, PATIENT)
     wait_until(lambda: "the health check has not ended yet" in told(), "the event")
     (box.dir / "slow-n2").unlink()
     wait_until(lambda: not drained(box), "n2 to be well")
@@ -133,10 +134,10 @@ def test_what_one_leaves_in_gpus_is_gone_before_another_has_them(box, end):
     (box.dir / "scrub.waits").touch()
     go = box.dir / f"jobs/left-{end.replace(' ', '-')}"
     one = box.submit(f"""for i in 0 1 2 3; do echo secret > gpu-$GPUSCHED_NODE-$i; chmod 644 gpu-$GPUSCHED_NODE-$i; done
-        touch filled-$GPUSCHED_JOB_ID; while [ ! -e {go} ]; do sleep 0.02; done""", "--gpus=4", "--nodelist=n1", "--output=/dev/null",
+        touch filled-$GPUSCHED_JOB_ID; while [ ! -e {go} ]; do sleep 0.02; done""", "--gpus=4", "--nodelist=n2", "--output=/dev/null",
                      "--no-requeue", user=box.ctld_user.pw_name)
     wait_until(lambda: (box.dir / f"jobs/filled-{one}").exists(), "the memory to be filled")
-    other = box.submit("cat gpu-$GPUSCHED_NODE-* 2>&1; :", "--gpus=1", "--nodelist=n1", "--output=%j.out", user="nobody" if ROOT else None)
+    other = box.submit("cat gpu-$GPUSCHED_NODE-* 2>&1; :", "--gpus=1", "--nodelist=n2", "--output=%j.out", user="nobody" if ROOT else None)
     if end == "killed":
         box.run("gcancel", "--signal=KILL", one)
     elif end == "ends":
@@ -145,7 +146,7 @@ def test_what_one_leaves_in_gpus_is_gone_before_another_has_them(box, end):
         (shepherd,) = wait_until(lambda: len(found := box.shepherds()) == 1 and found, "the shepherds before it to be gone")
         os.kill(shepherd, signal.SIGKILL)
     wait_until(lambda: "scrub begins" in trace(box, one), "the scrub program")
-    assert (box.dir / "jobs/gpu-n1-0").exists() and box.state(other) == "PENDING"
+    assert (box.dir / "jobs/gpu-n2-0").exists() and box.state(other) == "PENDING"
     (box.dir / "scrub.waits").unlink()
     box.wait_state(other, "COMPLETED")
     assert "secret" not in (box.dir / f"jobs/{other}.out").read_text()
@@ -167,7 +168,7 @@ def test_a_prolog_that_forks_and_hangs_is_killed_with_all_that_it_started(box):
     job = run(box, "true")
     box.wait_state(job, "COMPLETED")
     assert not alive(int((box.dir / "prolog.pid").read_text()))
-    wait_drained(box, "prolog was killed after 1 s")
+    wait_drained(box, "prolog was killed after 3 s")
 
 
 def test_an_epilog_that_fails_drains_the_node_and_the_job_has_ended(box):
@@ -183,7 +184,7 @@ def test_one_after_the_job_that_hangs_is_killed_and_drains_the_node(box, kind):
     job = run(box, "exit 7", "--gpus=1")
     assert box.wait_state(job, "FAILED")["exit_code"] == 7
     assert not alive(int((box.dir / f"{kind}.pid").read_text()))
-    wait_drained(box, f"{kind} was killed after 1 s")
+    wait_drained(box, f"{kind} was killed after 3 s")
 
 
 def test_the_owner_s_program_fails_and_the_node_stays(box):
@@ -200,7 +201,7 @@ def test_the_owner_s_program_fails_and_the_node_stays(box):
 
 def test_cancelled_in_its_prolog(box):
     (box.dir / "prolog.waits").touch()
-    job = run(box, "true")
+    job = run(box, "true", "--nodelist=n2")
     wait_until(lambda: (box.dir / f"jobs/trace-{job}").exists(), "the prolog")
     box.run("gcancel", job)
     box.wait_state(job, "CANCELLED")
@@ -213,7 +214,7 @@ def test_cancelled_in_its_prolog(box):
 def test_a_killed_shepherd_s_epilog_is_run_all_the_same(box, when):
     (box.dir / f"{when}.waits").touch()
     job = run(box, f"echo job begins >> trace-$GPUSCHED_JOB_ID; while [ -e {box.dir}/job.waits ]; do sleep 0.02; done",
-              "--no-requeue")
+              "--no-requeue", "--nodelist=n2")
     wait_until(lambda: (box.dir / f"jobs/trace-{job}").exists() and f"{when} begins" in trace(box, job), "its begin")
     pid, = wait_until(lambda: (lambda v: v if len(v) == 1 else None)(box.shepherds()), "one shepherd alone")
     os.kill(pid, signal.SIGKILL)
@@ -241,7 +242,7 @@ def test_a_node_that_is_not_well_is_left_alone_until_it_is(box):
 
 def test_a_health_check_that_hangs_is_killed_and_is_no_good_sign(box):
     (box.dir / "hang-n1").touch()
-    wait_until(lambda: drained(box) == {"n1": "health check was killed after 1 s"}, "n1 to be drained")
+    wait_until(lambda: drained(box) == {"n1": "health check was killed after 3 s"}, "n1 to be drained")
     (box.dir / "hang-n1").unlink()
     wait_until(lambda: not drained(box), "n1 to be well")
     assert not alive(int((box.dir / "hung.pid").read_text()))

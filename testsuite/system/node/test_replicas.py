@@ -11,11 +11,11 @@ import time
 
 import pytest
 
-from cluster import BUILD, wait_until
+from cluster import BUILD, free_ports, wait_until
 from launcher import Job, Launcher, alive, processes
 
 STANDIN = pathlib.Path(__file__).resolve().parents[1] / "helpers/gprobe_standin"
-LOW = 20000 + os.getpid() % 1200 * 10  # below the ports that the kernel gives to connections
+LOW = free_ports(12) + 1  # with one more at each side
 PORTS = (LOW, LOW + 9)
 SERVICE = {"name": "chat", "ports": 1, "ready": "http:/health", "probe_every_ms": 1000, "probe_timeout_ms": 500,
            "probe_fails": 3, "load_time_s": 60, "drain_s": 7, "starts_per_day": 100, "valid_days": 30}
@@ -279,13 +279,13 @@ def test_load_comes_in_one_message_for_all(node):
     last = node.load[runs[2]]
     assert (last["known"], last["running"], last["waiting"], last["kv_milli"]) == (True, 2.5, 2.0, 200)
     assert (last["requests"], last["tokens"]) == (20, 2000) and abs(last["time"] / 1e6 - time.time()) < 600
+    began, told = time.monotonic(), len(node.loads)
     for n in range(30):  # faster than any of it is told
         for i, run in enumerate(runs):
             node.say(run, f"load {n} 0 0 {10 * i + n} {1000 * i}", slot=i)
         node.drain(0.05)
     node.wait(lambda: all(node.load[r].get("running") == 29 for r in runs), "the last load")
-    for (at, _), (after, _) in zip(node.loads, node.loads[1:]):
-        assert after - at > 0.5  # a second, less what the test was late for the first
+    assert len(node.loads) - told <= time.monotonic() - began + 2  # one each second; the first may have waited, and the last not
     node.say(runs[0], "load unknown")
     node.wait(lambda: not node.load[runs[0]].get("known"), "a load that is not known")
     assert node.load[runs[0]]["requests"] == 29
@@ -312,8 +312,8 @@ def test_an_ordered_end_is_told_to_gprobe_alone(node, cause):
     node.end(run, cause, grace=30, signal=int(signal.SIGUSR1))
     node.wait_health(run, "UNREADY", "it is to end")
     node.wait(lambda: (node.jobs / "told").exists(), "the drain")
-    interrupt = (node.dir / f"spool/runs/{run[0]}_0_1/interrupt")
-    assert not interrupt.exists() or "reason=" in interrupt.read_text()
+    with contextlib.suppress(FileNotFoundError):
+        assert "reason=" in (node.dir / f"spool/runs/{run[0]}_0_1/interrupt").read_text()
     # The script was not signalled by the shepherd: gprobe does that, 0.3 s after it was told.
     assert node.result(run) == (cause, 3, 0)
     told = (node.jobs / "told").stat().st_mtime
@@ -331,7 +331,7 @@ def test_what_does_not_drain_is_killed(node):
 
 
 def test_the_time_limit_drains_too(node):
-    run = node.ready("trap 'exit 4' TERM; while :; do sleep 0.01; done", time_limit_s=2, grace_s=30)
+    run = node.ready("trap 'exit 4' TERM; while :; do sleep 0.01; done", time_limit_s=4, grace_s=30)
     assert node.result(run) == ("CAUSE_TIME_LIMIT", 4, 0)
     assert (node.jobs / "told").read_text() == "TERM\n"
 
@@ -366,6 +366,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/work":
             busy += 1
             time.sleep(4)
+            while not os.path.exists("drains"):
+                time.sleep(0.05)
             busy -= 1
         body = f"vllm:num_requests_running {busy}\\nvllm:num_requests_waiting 0\\n".encode()
         self.send_response(200)
@@ -385,7 +387,7 @@ def test_a_server_behind_gprobe(node):
     shutil.copy(BUILD / "noded/gprobe", node.dir / "programs/gprobe")
     (node.jobs / "server").write_text(SERVER)
     run = node.replica("exec /usr/bin/python3 server", service={
-        "metrics": "vllm", "probe_every_ms": 200, "probe_timeout_ms": 200, "drain_s": 20})
+        "metrics": "vllm", "probe_every_ms": 1000, "probe_timeout_ms": 1000, "drain_s": 20})
     port = node.wait_running(run)["replica"]["ports"][0]
     node.wait(lambda: node.health(run)[0] == "READY", "READY")
     node.wait(lambda: node.load.get(run, {}).get("known"), "its load")
@@ -394,6 +396,7 @@ def test_a_server_behind_gprobe(node):
         node.wait(lambda: node.load[run].get("running") == 1, "the request to be seen")
         node.end(run, "CAUSE_SCALE", grace=25)
         node.wait_health(run, "UNREADY", "it is to end")
+        (node.jobs / "drains").touch()
         assert client.makefile("rb").read().startswith(b"HTTP/1.0 200")
     assert node.result(run) == ("CAUSE_SCALE", 5, 0)
     assert node.runs[run]["replica"]["ready_us"] > 0
@@ -425,8 +428,9 @@ while True:
     used = cpu_s(shepherd) + cpu_s(node.pid)
     began = time.monotonic()
     node.wait(lambda: time.monotonic() - began > 5, "the flood to last")
-    assert cpu_s(shepherd) + cpu_s(node.pid) - used < 0.5  # a tenth of a core
-    assert node.frames - frames < 5 * 4
+    lasted = time.monotonic() - began
+    assert cpu_s(shepherd) + cpu_s(node.pid) - used < lasted / 10  # of a core
+    assert node.frames - frames < lasted * 4
     node.say(good, "health unready x")  # which comes through
     node.wait_health(good, "UNREADY", "x")
     node.end(flood, grace=0)

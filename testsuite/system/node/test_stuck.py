@@ -88,8 +88,7 @@ def test_a_job_that_cannot_be_killed(disk):
         job = c.submit(f"echo $$ >pid; while ! [ -e frozen ]; do sleep 0.02; done; exec dd if=/dev/zero of={disk.path}/file bs=1 count=1",
                        "--gpus=h100:1")
         c.wait_state(other, "RUNNING")
-        wait_until((c.dir / "jobs/pid").exists, "the job")
-        pid = int((c.dir / "jobs/pid").read_text())
+        pid = int(wait_until(lambda: (f := c.dir / "jobs/pid").exists() and f.read_text().strip(), "the job"))
         try:
             disk.freeze()
             (c.dir / "jobs/frozen").touch()
@@ -131,7 +130,7 @@ def test_a_prolog_that_cannot_be_killed(disk):
         c.start_munged()
         c.start_ctld()
         for node in c.nodes:
-            c.start_agent(node, f"--prolog={prolog}", "--program-timeout=500ms")
+            c.start_agent(node, f"--prolog={prolog}", "--program-timeout=2s")
         c.wait_nodes()
         try:
             disk.freeze()
@@ -148,20 +147,19 @@ def test_a_prolog_that_cannot_be_killed(disk):
         c.wait_state(job, "COMPLETED")
 
 
-def hanging(names=("gnoded-gpus", "gnoded-watch")):
-    """Our processes that ask the driver and are in the kernel."""
-    found = []
-    for p in pathlib.Path("/proc").iterdir():
+def hanging(c, names=("gnoded-gpus", "gnoded-watch")):
+    """The processes of this cluster that ask the driver and are in the kernel."""
+    found = set()
+    for pid in c.processes("gnoded"):
         with contextlib.suppress(OSError):
-            if p.name.isdigit() and (p / "comm").read_text().strip() in names and state_of(p.name) == "D":
-                found.append(int(p.name))
+            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() in names and state_of(pid) == "D":
+                found.add(pid)
     return found
 
 
 def test_a_driver_that_cannot_be_killed_over_one_gpu(disk, tmp_path):
     """That GPU is drained, by name; the others are given; one process hangs and not one more each second; after the thaw all is well."""
     machine = Machine(tmp_path / "machine")
-    before = set(hanging())
     machine.set(h100(0), h100(1))
     with cluster(machine, "h100:2") as c:
         try:
@@ -171,12 +169,12 @@ def test_a_driver_that_cannot_be_killed_over_one_gpu(disk, tmp_path):
             assert "GPU-0" in node(c)["gpu_note"] and node(c)["gpu_note"].startswith("1 of 2 h100")
             for i in range(5):  # each looks at its GPU before, too
                 assert output(c, c.submit(f"echo {i}; sleep 1", "--gpus=h100:1")) == str(i)
-            assert len(set(hanging(["gnoded-gpus"])) - before) == 1
-            assert len(set(hanging()) - before) <= 3  # of those who sample, one of each kind
+            assert len(hanging(c, ["gnoded-gpus"])) == 1
+            assert len(hanging(c)) <= 3  # of those who sample, one of each kind
         finally:
             disk.thaw()
         machine.set(h100(0), h100(1))
-        wait_until(lambda: not set(hanging()) - before and node(c)["gpu_note"] == "", lambda: node(c)["gpu_note"])
+        wait_until(lambda: not hanging(c) and node(c)["gpu_note"] == "", lambda: node(c)["gpu_note"])
         both = c.submit("true", "--gpus=h100:2")
         c.wait_state(both, "COMPLETED")
 
@@ -184,7 +182,6 @@ def test_a_driver_that_cannot_be_killed_over_one_gpu(disk, tmp_path):
 def test_a_driver_that_cannot_be_killed_at_all(disk, tmp_path):
     """No GPU is known: the agent says in what it hangs and starts no other process to hang there, look after look."""
     machine = Machine(tmp_path / "machine")
-    before = set(hanging())
     machine.set(h100(0), h100(1))
     with cluster(machine, "h100:2") as c:
         log = pathlib.Path(c.agents["gpu04"].log)
@@ -193,11 +190,11 @@ def test_a_driver_that_cannot_be_killed_at_all(disk, tmp_path):
             machine.set(h100(0), h100(1), f"write call=nvmlInit path={disk.path}/file")
             told = "nvmlInit does not come back, and cannot be killed; no other is started"
             wait_until(lambda: log.read_text().count(told) > 3, "looks that are not made")
-            assert len(set(hanging(["gnoded-gpus"])) - before) == 1
+            assert len(hanging(c, ["gnoded-gpus"])) == 1
             job = c.submit("echo after", "--gpus=h100:2")
             assert "nvmlInit does not come back" in " ".join(c.run("gctl", "show", "node", "gpu04").stdout.split())
         finally:
             disk.thaw()
         machine.set(h100(0), h100(1))
-        wait_until(lambda: not set(hanging()) - before and node(c)["gpu_note"] == "", lambda: node(c)["gpu_note"])
+        wait_until(lambda: not hanging(c) and node(c)["gpu_note"] == "", lambda: node(c)["gpu_note"])
         assert output(c, job) == "after"

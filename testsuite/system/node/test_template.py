@@ -64,12 +64,17 @@ def test_no_difference_to_one_that_was_executed(lau):
     for run in runs:
         wait_until(lambda run=run: "up" in lau.output(run), "the job's first line")
 
+    see = {}
+
     def differ():
-        forked, executed = (seen(lau, r) for r in runs)
+        try:
+            forked, executed = (seen(lau, r) for r in runs)
+        except OSError as e:
+            return {"what was there a moment ago": e}
+        see.update(forked)
         return {k: (forked.get(k), executed.get(k)) for k in forked.keys() | executed.keys() if forked.get(k) != executed.get(k)}
 
     wait_until(lambda: not differ(), lambda: f"no difference, but: {differ()}")  # one may be at work just now
-    see = seen(lau, runs[0])
     assert see["the launcher's child"] and see["leads its session"] and see["exe"] == str(SHEPHERD.resolve())
 
 
@@ -99,7 +104,7 @@ def test_one_that_does_not_answer(lau):
     os.kill(pid, signal.SIGSTOP)
     run = lau.submit("echo once")
     r = lau.wait_over(run)
-    assert "did not answer" in lau.log() and not alive(pid)
+    wait_until(lambda: "did not answer" in lau.log() and not alive(pid), "the end of the template")
     assert r["state"] in ("ENDED", "NEVER") and "CAUSE_EXIT" not in r.get("cause", "")
     assert not (lau.jobs / f"gpusched-{run[0]}.out").exists()
     assert lau.result(lau.submit("exit 4")) == ("CAUSE_EXIT", 4, 0)

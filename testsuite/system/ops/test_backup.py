@@ -309,7 +309,7 @@ def test_scrub(cluster):
             f.seek(-1, os.SEEK_CUR)
             f.write(bytes([byte ^ 4]))
         wait_until(lambda name=name: re.search(rf"{name}: page \d+ is damaged", c.ctld.tail()), "it to be found")
-        assert figures(c)["store.damaged"] == 1 and figures(c)["store.scrubbed"] > 10
+        wait_until(lambda: figures(c)["store.damaged"] == 1 and figures(c)["store.scrubbed"] > 10, "the figures to say so")
         with open(c.dir / "state" / name, "r+b") as f:
             f.seek(-700, os.SEEK_END)
             f.write(bytes([byte]))

@@ -319,7 +319,7 @@ def test_a_fence_program_s_word_and_one_that_hangs(tmp_path):
             c.agents[node].kill()
         wait_until(lambda: c.job(goes)["state"] == "PENDING", "what ran on n1 to wait again")
         wait_until(lambda: "did not end in time and was killed" in log_of(c), "the other to be killed")
-        wait_until(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()), "all of it to be gone")
+        wait_until(lambda: pids.exists() and not any(alive(int(pid)) for pid in pids.read_text().split()), "all of it to be gone")
         assert c.state(stays) == "RUNNING"
         for pid in c.shepherds():
             os.kill(pid, signal.SIGKILL)
@@ -424,7 +424,8 @@ def test_restored_backup_gives_no_orders_until_it_is_told_to():
         new = c.submit("true", "--gpus=1")
         assert new > lost
         c.wait_state(new, "COMPLETED")
-        # The run that nobody knows any more goes on, with its GPU.
+        # The run that nobody knows any more goes on, with its GPU. The other one's shepherd ends a moment after its job.
+        wait_until(lambda: len(c.shepherds()) <= 1, lambda: f"the shepherd of job {new} to end: {c.shepherds()}")
         assert len(c.shepherds()) == 1
         node = json.loads(c.run("ginfo", "--nodes", "--json").stdout)["nodes"][0]
         assert node["gpus"][0]["free"] == 3

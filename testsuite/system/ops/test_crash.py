@@ -85,8 +85,8 @@ def test_agent_killed_at(judged, point):
     judged.observe()
     judged.fact("quiet")
     judged.verdict()
-    assert any("starting" in a.log.read_text() and "again in" in a.log.read_text() for a in c.agents.values()), \
-        f"failpoint {point} was never passed"
+    wait_until(lambda: any("starting" in a.log.read_text() and "again in" in a.log.read_text() for a in c.agents.values()),
+               f"an agent to pass failpoint {point}")
     for node in c.nodes:
         c.agents[node].stop()
         c.start_agent(node)

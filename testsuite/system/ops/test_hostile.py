@@ -15,7 +15,7 @@ from cluster import BUILD, ROOT, SANITIZED, Cluster, wait_until
 
 @pytest.fixture(scope="module")
 def cluster():
-    with Cluster() as c:
+    with Cluster(controller='keep_ended = "1h";') as c:  # tests count jobs
         yield c
 
 

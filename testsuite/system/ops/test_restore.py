@@ -52,9 +52,10 @@ def test_runs_of_jobs_that_the_backup_does_not_know_are_billed():
         wait_until(lambda: {j["state"] for j in c.jobs().values()} == {"RUNNING"}, "all to run")
         over = set(records(c))
         c.ctld.kill()
-        shepherds = len(c.shepherds())
+        wait_until(lambda: len(c.shepherds()) <= 9, "those of ended jobs to end")
+        assert len(c.shepherds()) == 9  # of known, lives, ends, two and two of the gangs and two tasks
         (c.dir / "jobs/end-a").touch()
-        wait_until(lambda: len(c.shepherds()) == shepherds - 4, "those to end that are to end now")
+        wait_until(lambda: len(c.shepherds()) == 5, "those to end that are to end now")
         restore(c, path)
         c.start_ctld("--takeover")
         c.wait_nodes()
@@ -70,7 +71,7 @@ def test_runs_of_jobs_that_the_backup_does_not_know_are_billed():
 
         def told():
             return set(records(c)) >= over | {(j, "") for j in (known, lives, ends, gang, gang_ends)} | {(array, "3"), (array, "4")}
-        wait_until(told, lambda: f"all of it to be in the history: {sorted(records(c))}", 30)
+        wait_until(told, lambda: f"all of it to be in the history: {sorted(records(c))}")
         r = records(c)
         for job, user, account, runs in ((lives, 0, "vision", 1), (ends, 1, "speech", 1), (gang, 1, "speech", 2),
                                          (gang_ends, 0, "vision", 2), ((array, "3"), 1, "speech", 1), ((array, "4"), 1, "speech", 1)):

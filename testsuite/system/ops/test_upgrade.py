@@ -106,5 +106,5 @@ def test_a_cgroup_without_a_record(lau, name):
         (leaf / "cgroup.procs").write_text(str(stray.pid))
         lau.start()
         assert stray.wait(30) == -signal.SIGKILL
-    assert f"cgroup of run {name[4:]} had processes and no record: killed" in lau.log()
-    assert not leaf.exists()
+    wait_until(lambda: f"cgroup of run {name[4:]} had processes and no record: killed" in lau.log(), "the log to say so")
+    wait_until(lambda: not leaf.exists(), "its cgroup to be removed")

@@ -75,27 +75,25 @@ def test_jobs_are_counted(web):
     try:
         wait_until(lambda: (lambda m: m.get('gpusched_jobs{partition="batch",state="RUNNING"}') == 2
                             and m.get('gpusched_gpus{type="demo",state="held"}') == 3)(metrics(web)), "two to run")
-        m = metrics(web)
-        assert m['gpusched_jobs{partition="batch",state="PENDING"}'] == 10
-        assert m['gpusched_jobs_waiting{reason="JobHeldUser"}'] == 1
-        assert m['gpusched_gpus{type="demo",state="held"}'] == 3
-        assert m['gpusched_gpus{type="demo",state="free"}'] == 5
-        assert m["gpusched_up"] == 1
-        assert m["gpusched_snapshot_age_seconds"] < 60
-        s = metrics(web, "/jobs")
-        assert (s["slurm_jobs_pending"], s["slurm_jobs_hold"], s["slurm_jobs_gpus_alloc"]) == (10, 1, 3)
-        assert metrics(web, "/partitions")['slurm_partition_jobs_pending{partition="batch"}'] == 10
-        assert metrics(web, "/jobs-users-accts")[f'slurm_user_jobs_running{{username="{mine}"}}'] == 2
-        nodes = metrics(web, "/nodes")
-        assert nodes['slurm_node_gpus_alloc{node="n1"}'] + nodes['slurm_node_gpus_alloc{node="n2"}'] == 3
-        e = metrics(web, "/exporter")
-        assert (e["slurm_queue_running"], e["slurm_gpus_total"], e["slurm_gpus_idle"]) == (2, 8, 5)
+        # Each page is of a snapshot of its own.
+        for page, want in {
+                "": {'gpusched_jobs{partition="batch",state="PENDING"}': 10, 'gpusched_jobs_waiting{reason="JobHeldUser"}': 1,
+                     'gpusched_gpus{type="demo",state="held"}': 3, 'gpusched_gpus{type="demo",state="free"}': 5, "gpusched_up": 1},
+                "/jobs": {"slurm_jobs_pending": 10, "slurm_jobs_hold": 1, "slurm_jobs_gpus_alloc": 3},
+                "/partitions": {'slurm_partition_jobs_pending{partition="batch"}': 10},
+                "/jobs-users-accts": {f'slurm_user_jobs_running{{username="{mine}"}}': 2},
+                "/exporter": {"slurm_queue_running": 2, "slurm_gpus_total": 8, "slurm_gpus_idle": 5}}.items():
+            figures = lambda page=page, want=want: {k: v for k, v in metrics(web, page).items() if k in want}  # noqa: E731
+            wait_until(lambda figures=figures, want=want: figures() == want, lambda figures=figures, want=want: f"{want}, not {figures()}")
+        wait_until(lambda: metrics(web)["gpusched_snapshot_age_seconds"] < 60, "a snapshot that is young")
+        wait_until(lambda: (lambda m: m['slurm_node_gpus_alloc{node="n1"}'] + m['slurm_node_gpus_alloc{node="n2"}'] == 3)(
+            metrics(web, "/nodes")), "three GPUs of nodes to be held")
     finally:
         web.c.run("gcancel", running, held, array)
     wait_until(lambda: metrics(web)['gpusched_gpus{type="demo",state="free"}'] == 8, "all GPUs to be free")
     wait_until(lambda: metrics(web).get('gpusched_jobs_ended_total{partition="batch",state="CANCELLED"}', 0) >= 2,
                "the ends to be counted")
-    assert 'gpusched_jobs{partition="batch",state="PENDING"}' not in metrics(web)
+    wait_until(lambda: 'gpusched_jobs{partition="batch",state="PENDING"}' not in metrics(web), "no job to wait")
 
 
 def test_tasks_of_an_array(web):
@@ -183,7 +181,8 @@ def test_prometheus_scrapes(web, tmp_path):
     shutil.copy(MONITORING / "alerts.yml", tmp_path)
     with Prometheus(tmp_path, f"global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: [alerts.yml]\nscrape_configs:\n{jobs}") as p:
         wait_until(lambda: p.all_up(len(PAGES)), lambda: f"all scrapes: {p.ask('targets')}")
-        assert p.query("gpusched_up")[0][1] == 1 and p.query("slurm_nodes")[0][1] == 2
+        for name, value in (("gpusched_up", 1), ("slurm_nodes", 2)):  # the first scrape may have been before the first snapshot
+            wait_until(lambda name=name, value=value: [v for _, v in p.query(name)] == [value], lambda name=name: f"{name}: {p.query(name)}")
         wait_until(lambda: all(r["health"] == "ok" for g in p.ask("rules")["groups"] for r in g["rules"]), "rules to be evaluated")
         assert not [a for a in p.ask("alerts")["alerts"] if a["state"] == "firing"]
 
@@ -278,8 +277,7 @@ def test_slow_clients():
             return not slow
 
         wait_until(all_closed, lambda: f"{len(slow)} slow connections to be closed")
-        m = metrics(web)
-        assert m["gpusched_web_slow_total"] >= 20
+        wait_until(lambda: metrics(web)["gpusched_web_slow_total"] >= 20, "them to be counted")
         # An answer that nobody reads costs its connection no more than its time: others go on.
         s = socket.create_connection(("127.0.0.1", web.port))
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
