@@ -122,7 +122,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	if (is_hidden(q, job))
 		return 0;
 	q->n_shown++;
-	cmd_ids_saw(&q->filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&q->filter.ids, CMD_REPORTED(job));
 	listing_add(&q->listing, job, m);
 	return 0;
 }
@@ -148,7 +148,7 @@ static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
-	cmd_ids_saw(&q->filter.ids, CMD_TOLD(why->job));
+	cmd_ids_saw(&q->filter.ids, CMD_REPORTED(why->job));
 	if (q->listing.json) {
 		jsonout_message(&q->listing.out, m);
 		return 0;

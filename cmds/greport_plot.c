@@ -107,7 +107,7 @@ static void find_window(const struct charts *c, const Gpusched__ListAcct *m, str
 		last = fmax(last, isnan(c->jobs[i].end) ? c->jobs[i].submit : c->jobs[i].end);
 	}
 	d->from = m->since_time ? seconds(m->since_time) : first;
-	d->to = m->until_time ? seconds(m->until_time) : m->since_time ? seconds(when_now()) : last;
+	d->to = m->until_time ? seconds(m->until_time) : m->since_time ? seconds(parse_time_now()) : last;
 }
 
 /* Waits are those of jobs that started in the window, as in the tables. */
@@ -140,7 +140,7 @@ int greport_plot(struct client *client, const struct acctopt *which, double capa
 		.capacity = capacity };
 	int rc;
 
-	acctopt_message(which, when_today(when_now()), &filter, &request);
+	acctopt_message(which, parse_time_today(parse_time_now()), &filter, &request);
 	request.with_runs = request.whole = true;
 	rc = whole_ask(client, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 	progress_end(c.bar);

@@ -36,7 +36,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	struct run *r = arg;
 
 	(void)err;
-	cmd_ids_saw(&r->g->filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&r->g->filter.ids, CMD_REPORTED(job));
 	show_object(r, &job_kind, job, m);
 	if (!r->g->json)
 		job_print_runs(job, stdout);
@@ -101,7 +101,7 @@ static void show_near(const Gpusched__Node *n)
 		rows[i] = n->devices[i]->near;
 		numbers[i] = n->devices[i]->index;
 	}
-	neartable_print(rows, numbers, n->n_devices, stdout);
+	topology_table_print(rows, numbers, n->n_devices, stdout);
 	free(rows);
 	free(numbers);
 }
@@ -228,9 +228,9 @@ static int show_past_job(const ProtobufCMessage *m, void *arg, struct error *err
 	struct run *r = arg;
 
 	(void)err;
-	if (!cmd_ids_miss(&r->g->filter.ids, CMD_TOLD(job)))
+	if (!cmd_ids_miss(&r->g->filter.ids, CMD_REPORTED(job)))
 		return 0;
-	cmd_ids_saw(&r->g->filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&r->g->filter.ids, CMD_REPORTED(job));
 	if (r->g->json && !r->past)
 		jsonout_list(&r->out, "history");
 	r->past = true;

@@ -55,7 +55,7 @@ static bool has_ended(const struct awaited *a, const Gpusched__Job *job)
 	bool has;
 
 	if (a->id != job->id)
-		return a->task == TASK_NONE && cmd_id_is_task(a->id, CMD_TOLD(job));
+		return a->task == TASK_NONE && cmd_id_is_task(a->id, CMD_REPORTED(job));
 	if (a->task == TASK_NONE)
 		return !*job->tasks; /* of an array all of it */
 	if (taskset_parse_kept(job->tasks, &set, NULL) < 0)

@@ -261,7 +261,7 @@ SHOW(alloc_tres)
 /* From its submit to its first start, or until now. */
 static uint64_t reserved_s(const Gpusched__Acct *j)
 {
-	int64_t now = when_now();
+	int64_t now = parse_time_now();
 
 	if (j->first_start_time)
 		return j->wait_s;

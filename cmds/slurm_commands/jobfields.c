@@ -313,7 +313,7 @@ SHOW(tres)
 SHOW(pending_time)
 {
 	JOB;
-	int64_t until = j->start_time && !job_is_pending(j) ? j->start_time : when_now();
+	int64_t until = j->start_time && !job_is_pending(j) ? j->start_time : parse_time_now();
 
 	view_number(cell, until > j->submit_time ? (until - j->submit_time) / 1000000 : 0);
 }

@@ -356,7 +356,7 @@ static int ask(struct sacct *s, struct client *c, struct error *err)
 	request.n_accounts = s->accounts.n;
 	request.qos = s->qos.v;
 	request.n_qos = s->qos.n;
-	request.since_time = s->since || s->filter.ids.n ? s->since : when_today(when_now());
+	request.since_time = s->since || s->filter.ids.n ? s->since : parse_time_today(parse_time_now());
 	request.until_time = s->until;
 	request.whole = s->filter.ids.n > 0;
 	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);

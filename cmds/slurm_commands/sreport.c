@@ -309,12 +309,12 @@ static int take_word(const char *value, void *input, struct error *err)
 /* Yesterday, as in Slurm, unless it is said. */
 static void settle_times(struct sreport *s)
 {
-	int64_t today = when_today(when_now());
+	int64_t today = parse_time_today(parse_time_now());
 
 	if (!s->since)
-		s->since = when_today(today - 1);
+		s->since = parse_time_today(today - 1);
 	if (!s->until)
-		s->until = s->since < today ? today : when_now();
+		s->until = s->since < today ? today : parse_time_now();
 }
 
 static void print_title(const struct sreport *s, const char *title)

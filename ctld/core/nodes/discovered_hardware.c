@@ -25,7 +25,7 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 
-#define TYPE_TEXT  (AMOUNT_TYPE_MAX + 1)
+#define TYPE_TEXT  (GPUS_BY_TYPE_NAME_MAX + 1)
 #define FOUND_TEXT (CONF_MAX_GPUS_PER_NODE * (TYPE_TEXT + 24))
 
 /* One GPU of a node's list. */
@@ -348,7 +348,7 @@ static void add_new(struct taking *t)
 
 		if (is_taken(t, i) || *gpu->trouble || !*gpu->uuid ||
 		        layouts_have(&t->layouts, gpu->host) ||
-		        amount_type_check(gpu->type, &err) < 0 ||
+		        gpus_by_type_check(gpu->type, &err) < 0 ||
 		        strlen(gpu->uuid) >= DEVICE_UUID_MAX)
 			continue;
 		item = free_item(&t->items);
