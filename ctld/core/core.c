@@ -110,7 +110,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->job_timers = heap_new(job_timer_moved);
 	core->checks = heap_new(gpu_checks_moved);
 	core->outcomes = outcomes_new(core->dirty);
-	core->namesakes = namesakes_new(seed);
+	core->singletons = singletons_new(seed);
 	core->waiting = idmap_new();
 	return core;
 }
@@ -147,7 +147,7 @@ void core_free(struct core *core)
 	heap_free(core->job_timers);
 	heap_free(core->checks);
 	outcomes_free(core->outcomes);
-	namesakes_free(core->namesakes);
+	singletons_free(core->singletons);
 	idmap_free(core->waiting);
 	services_free(core->services);
 	runs_free(core->runs);
@@ -217,7 +217,7 @@ static void on_ending(struct core *core, const struct core_event *e)
 static void on_submit(struct core *core, const struct core_event *e)
 {
 	if (e->submit.test_only)
-		trial_apply(core, e);
+		test_only_apply(core, e);
 	else
 		submit_apply(core, e);
 }

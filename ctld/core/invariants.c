@@ -179,7 +179,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	/* For an array, the array parent stands in the list of its name and has the
 	 * dependencies. */
 	active = job_link_of(job)->array ? job_link_of(job)->array->running : !waits && !ended;
-	if (!i->part && (namesakes_check(job, ended, active, err) < 0 ||
+	if (!i->part && (singletons_check(job, ended, active, err) < 0 ||
 	                        depends_check_job(core, job, err) < 0))
 		return -1;
 	if (i->part && waits && depends_check_part(core, job, err) < 0)

@@ -185,9 +185,9 @@ static void name_job(struct core *core, struct job *job)
 
 	if (job_state_ended(state) || job_info(job)->part)
 		return;
-	namesakes_add(core->namesakes, job);
+	singletons_add(core->singletons, job);
 	if (a ? a->running : state != JOB_PENDING)
-		namesakes_active(job, 1);
+		singletons_active(job, 1);
 }
 
 static int take_jobs(struct core *core, struct error *err)

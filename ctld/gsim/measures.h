@@ -86,7 +86,7 @@ struct measures {
 	size_t n_refusals;
 	bool has_near; /* it is known of some node how close its GPUs are */
 	struct near_use near[NEAR_LEVEL_COUNT + 1];
-	struct lending lending;
+	struct memory_bursts memory_bursts;
 	struct names *accounts;
 	struct account_use *use_of; /* [account] */
 	uint32_t n_use_of;

@@ -26,7 +26,7 @@ static uint64_t space_left(const struct ctld *c, uint64_t bytes)
 		return free_mb;
 	if (stats.waits_for_room || (stats.reserve_used && free_mb < STORE_RESERVE_AGAIN_MB))
 		return 0;
-	bytes += blobs_pending_bytes(c->blobs) + core_dirty_bytes(c->core) +
+	bytes += script_cache_pending_bytes(c->script_cache) + core_dirty_bytes(c->core) +
 	         store_busy_bytes(c->store);
 	taken = (WRITTEN * bytes + stats.wal_pages * PAGE) / MIB + UNSURE_MB;
 	return free_mb > taken ? free_mb - taken : 0;

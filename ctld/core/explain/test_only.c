@@ -134,7 +134,7 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 }
 
 /* Only the first job is asked about; all of them must pass the checks. */
-void trial_apply(struct core *core, const struct core_event *e)
+void test_only_apply(struct core *core, const struct core_event *e)
 {
 	struct intake *v = xcalloc(e->submit.n, sizeof(*v));
 	struct error err = { 0 };

@@ -90,7 +90,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	case VERDICT_CAPACITY:
-		l->reason = ask_why(core, l->partition, &ask, l->text, TEXT_SIZE);
+		l->reason = missing_resources(core, l->partition, &ask, l->text, TEXT_SIZE);
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	}

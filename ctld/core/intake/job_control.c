@@ -261,7 +261,7 @@ static int requeue(struct control *c, struct error *err)
 		        "the owner can sign more: gctl update %llu --max-attempts=%u",
 		        (unsigned long long)job_id(c->job), starts + 1);
 	}
-	if (ended && revive_check(c->core, c->job, err) < 0)
+	if (ended && requeue_ended_check(c->core, c->job, err) < 0)
 		return error_wrap(err, "job %s cannot be requeued", job_label(c->job, c->label));
 	remember(c, "requeued");
 	hold_then(c);

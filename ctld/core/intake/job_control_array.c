@@ -218,7 +218,7 @@ int control_records(
 	bool was_done = c->walk.done;
 	struct job *job;
 
-	if (ended && !c->own_only && !c->walk.next && revive_check_here(own, set, err) < 0)
+	if (ended && !c->own_only && !c->walk.next && requeue_ended_check_here(own, set, err) < 0)
 		return -1;
 	while (!control_spent(c) && (job = next_record(c, own, set))) {
 		control_spend(c, 1);

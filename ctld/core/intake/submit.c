@@ -60,7 +60,7 @@ void submit_joins(struct core *core, struct job *job)
 	struct job *behind;
 
 	job_requested(core, job);
-	namesakes_add(core->namesakes, job);
+	singletons_add(core->singletons, job);
 	/* A bulk's may come before one that was the first of its name. */
 	behind = job_link(job)->name_after;
 	if (behind && job_link(behind)->depends)
