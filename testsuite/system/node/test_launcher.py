@@ -527,7 +527,8 @@ def test_who_holds_its_input_cannot_hold_up_the_shepherd(lau):
     lau.wait_running(run)
     hold = next(p for p, cmd in processes() if cmd[0] == b"ghold" and
                 int(pathlib.Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[1]) == lau.pid)
-    fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)  # pidfd_getfd(2) of its HOLD_SHEPHERD_FD
+    # pidfd_getfd(2) of its GHOLD_SHEPHERD_FD
+    fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)
     end = time.monotonic() + DEADLINE
     with socket.socket(fileno=fd) as s, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while lau.state(run) != "ENDED":
