@@ -182,12 +182,12 @@ static int list(struct gacct *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct request;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_job, g, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_job, g, NULL };
 
 	acctopt_message(&g->which, parse_time_today(parse_time_now()), &filter, &request);
 	request.with_runs = g->runs;
 	request.whole = g->listing.whole || g->runs || g->which.filter.ids.n;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 }
 
 static int run(void *input, struct error *err)

@@ -131,12 +131,12 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, q, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, q, NULL };
 
 	filter_message(&q->filter, &filter);
 	request.filter = &filter;
 	request.whole = q->listing.whole || q->filter.ids.n;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 }
 
 /* --- --why ------------------------------------------------------------------------------------ */

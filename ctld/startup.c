@@ -469,34 +469,34 @@ void ctld_run(struct ctld *c)
 
 /* In the order in which they are freed: threads first, since they pass things back to the parts.
  * Each is NULL from then on: bulks that go with their peers look for the users. */
-#define PARTS(X)                                   \
-	X(sessions, sessions_free)                 \
-	X(reload, reload_free)                     \
-	X(users, users_free)                       \
-	X(fence, fence_free)                       \
-	X(mail, mail_free)                         \
-	X(pool, worker_pool_free)                  \
-	X(aside, worker_pool_free)                 \
-	X(peers, peers_free)                       \
-	X(admission, admission_free)               \
-	X(bulks, bulks_free)                       \
-	X(gpu_counts, gpu_count_events_free) \
-	X(acct, acct_free)                         \
-	X(tick, tick_free)                         \
-	X(fair_queue, fair_queue_free)             \
-	X(store, store_close)                      \
-	X(script_cache, script_cache_free)         \
-	X(calls, calls_free)                       \
-	X(watch, watch_free)                       \
-	X(streams, streams_free)                   \
-	X(node_names, node_names_free)             \
-	X(gate, commit_gate_free)                  \
-	X(inputs, inputs_free) /* and the core */  \
-	X(mcred, mcred_ops_free)                   \
-	X(in, arena_free)                          \
-	X(out, arena_free)                         \
-	X(conf, conf_free)                         \
-	X(conf_text, free)                         \
+#define PARTS(X)                                  \
+	X(sessions, sessions_free)                \
+	X(reload, reload_free)                    \
+	X(users, users_free)                      \
+	X(fence, fence_free)                      \
+	X(mail, mail_free)                        \
+	X(pool, worker_pool_free)                 \
+	X(aside, worker_pool_free)                \
+	X(peers, peers_free)                      \
+	X(admission, admission_free)              \
+	X(bulks, bulks_free)                      \
+	X(gpu_counts, gpu_count_events_free)      \
+	X(acct, acct_free)                        \
+	X(tick, tick_free)                        \
+	X(fair_queue, fair_queue_free)            \
+	X(store, store_close)                     \
+	X(script_cache, script_cache_free)        \
+	X(calls, calls_free)                      \
+	X(watch, watch_free)                      \
+	X(streams, streams_free)                  \
+	X(node_names, node_names_free)            \
+	X(gate, commit_gate_free)                 \
+	X(inputs, inputs_free) /* and the core */ \
+	X(mcred, mcred_ops_free)                  \
+	X(in, arena_free)                         \
+	X(out, arena_free)                        \
+	X(conf, conf_free)                        \
+	X(conf_text, free)                        \
 	X(conf_path, free)
 
 void ctld_free(struct ctld *c)

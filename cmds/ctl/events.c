@@ -233,7 +233,8 @@ static int run(void *input, struct error *err)
 	request.job = e->job;
 	request.by_uid = e->by_uid || e->me;
 	request.uid = e->me ? getuid() : e->uid;
-	request.since_time = e->since || e->job || e->file ? e->since : parse_time_today(parse_time_now());
+	request.since_time =
+	        e->since || e->job || e->file ? e->since : parse_time_today(parse_time_now());
 	request.until_time = e->until;
 	request.kinds = e->kinds.v;
 	request.n_kinds = e->kinds.n;

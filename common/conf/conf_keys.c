@@ -228,8 +228,8 @@ static const struct conf_keys limits_group = { "limits", KEYS(limits_keys) };
 
 #define QUOTA(field) AT(struct conf_quota, field), .reload = true
 static const struct conf_key quota_keys[] = {
-	{ "guaranteed", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true, QUOTA(guaranteed),
-	        .help = "GPUs that it can always have; lent while idle" },
+	{ "guaranteed", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true,
+	        QUOTA(guaranteed), .help = "GPUs that it can always have; lent while idle" },
 	{ "limit", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true, QUOTA(limit),
 	        .help = "GPUs that it can have with what it borrows" },
 	{ "lend", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true, QUOTA(lend),

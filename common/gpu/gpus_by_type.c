@@ -104,8 +104,8 @@ int gpus_by_type_each(const char *text, int (*each)(const char *type, uint32_t c
 	return each_of(text, 1, each, arg, err);
 }
 
-int gpus_by_type_each_or_none(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
-        void *arg, struct error *err)
+int gpus_by_type_each_or_none(const char *text,
+        int (*each)(const char *type, uint32_t count, void *arg), void *arg, struct error *err)
 {
 	return each_of(text, 0, each, arg, err);
 }

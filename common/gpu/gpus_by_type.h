@@ -26,7 +26,7 @@ int gpus_by_type_each(const char *text, int (*each)(const char *type, uint32_t c
         void *arg, struct error *err);
 
 /* The same where a count may also be 0, as in limits: none of that type. */
-int gpus_by_type_each_or_none(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
-        void *arg, struct error *err);
+int gpus_by_type_each_or_none(const char *text,
+        int (*each)(const char *type, uint32_t count, void *arg), void *arg, struct error *err);
 
 #endif
