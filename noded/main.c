@@ -9,8 +9,8 @@
 
 #include <errno.h>
 #include <libgen.h>
-#include <linux/magic.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmds/api/reassemble.h"

@@ -4,9 +4,9 @@
  * what they started, whatever became of it.
  */
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "cmds/cli/signal_names.h"

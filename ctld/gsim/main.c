@@ -9,11 +9,11 @@
 #include "common/base/command_line.h"
 #include "common/base/progress.h"
 #include "common/base/units.h"
-#include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/compare.h"
 #include "ctld/gsim/options.h"
 #include "ctld/gsim/plots.h"
+#include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/report.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"

@@ -22,9 +22,9 @@
 #include "common/base/error.h"
 #include "common/gpu/gpu_topology.h"
 #include "common/job/run.h"
-#include "ctld/gsim/memory_bursts.h"
 #include "ctld/gsim/history/name_numbers.h"
 #include "ctld/gsim/job_results.h"
+#include "ctld/gsim/memory_bursts.h"
 #include "ctld/gsim/percentiles.h"
 #include "ctld/gsim/timeline.h"
 

@@ -11,13 +11,13 @@
 #include "ctld/core/core.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/tick.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/session_admission.h"
+#include "ctld/loop/tick.h"
 #include "ctld/wire/convert.h"
 
 void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)

@@ -6,8 +6,8 @@
 #include "common/conf/conf.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/inputs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/store/store.h"
 
 #define MIB       (UINT64_C(1) << 20)

@@ -37,10 +37,10 @@
 #include "noded/runs/launcher_dirs.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/launcher_state.h"
-#include "noded/runs/user_lookup.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/shepherd_task.h"
 #include "noded/runs/spawn.h"
+#include "noded/runs/user_lookup.h"
 
 #define MPS_POOL_LEAF "mps."
 #define START_MS      20000

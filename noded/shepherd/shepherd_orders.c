@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/base/clock.h"
 #include "noded/record/inherit.h"

@@ -13,8 +13,8 @@
 
 #include "ctld/core/intake/job_control_impl.h"
 #include "ctld/core/intake/requeue_ended.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/jobs/array_split.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
+#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/update.h"
-#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"

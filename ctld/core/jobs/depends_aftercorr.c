@@ -23,11 +23,11 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/array.h"
+#include "ctld/core/depends/depends_open.h"
 #include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/depends_never.h"
-#include "ctld/core/depends/depends_open.h"
 #include "ctld/core/jobs/eligible.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 

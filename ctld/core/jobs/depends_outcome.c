@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/jobs/depends_aftercorr.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/depends_never.h"
-#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"

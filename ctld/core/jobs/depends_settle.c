@@ -20,12 +20,12 @@
 
 #include <stddef.h>
 
+#include "ctld/core/depends/depends_queue.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/jobs/depends_aftercorr.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/depends_outcome.h"
-#include "ctld/core/depends/depends_queue.h"
 #include "ctld/core/jobs/depends_range.h"
-#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 

@@ -16,7 +16,6 @@
 #include "common/base/xalloc.h"
 #include "common/gpu/gpus_by_type.h"
 #include "common/job/run.h"
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/mig_layout.h"
 #include "ctld/core/place/ledger.h"
@@ -24,6 +23,7 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
 
 #define TYPE_TEXT  (GPUS_BY_TYPE_NAME_MAX + 1)
 #define FOUND_TEXT (CONF_MAX_GPUS_PER_NODE * (TYPE_TEXT + 24))

@@ -10,15 +10,15 @@
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/rpc/nodes/streams.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/watch.h"
 #include "ctld/rpc/acct/acct_walk.h"
+#include "ctld/rpc/nodes/streams.h"
 #include "ctld/store/store.h"
 
 /* Everything that the rows read, taken at one moment. */

@@ -13,9 +13,9 @@
 #include "ctld/core/core.h"
 #include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/session_admission.h"
 #include "ctld/rpc/rpc.h"
 

@@ -9,8 +9,8 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/answer_parts.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 

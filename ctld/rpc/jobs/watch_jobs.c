@@ -12,8 +12,8 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/job_chunk.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/jobs/watch_group.h"
 #include "ctld/rpc/rpc.h"
 

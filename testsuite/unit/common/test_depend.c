@@ -3,10 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <cmocka.h>
 
 #include "cmds/cli/parse_time.h"
 #include "common/base/strbuf.h"

@@ -3,22 +3,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fill_order.h"
+#include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
-#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"

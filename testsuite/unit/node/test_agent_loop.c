@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
+#include <cmocka.h>
 
 #include "common/base/arena.h"
 #include "common/base/log.h"

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
+#include <cmocka.h>
 
 #include "common/base/arena.h"
 #include "common/net/frame.h"

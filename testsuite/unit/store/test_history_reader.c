@@ -13,9 +13,9 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/row_codec.h"
 #include "ctld/store/batch_items.h"
+#include "ctld/store/commit_and_chores.h"
 #include "ctld/store/history_reader.h"
 #include "ctld/store/state_db.h"
-#include "ctld/store/commit_and_chores.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
 #define JOBS 3000
