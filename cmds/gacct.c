@@ -162,7 +162,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 
 	(void)err;
 	g->any = true;
-	cmd_ids_saw(&g->which.filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&g->which.filter.ids, CMD_REPORTED(job));
 	acct_total_add(&g->total, job);
 	if (g->steps)
 		return keep_job(g, job, err);
@@ -182,12 +182,12 @@ static int list(struct gacct *g, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct request;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_job, g, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_job, g, NULL };
 
-	acctopt_message(&g->which, when_today(when_now()), &filter, &request);
+	acctopt_message(&g->which, parse_time_today(parse_time_now()), &filter, &request);
 	request.with_runs = g->runs;
 	request.whole = g->listing.whole || g->runs || g->which.filter.ids.n;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 }
 
 static int run(void *input, struct error *err)

@@ -80,12 +80,14 @@ static int show_partition(const ProtobufCMessage *m, void *arg, struct error *er
 static int list_partitions(struct ginfo *g, struct client *c, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
-	struct whole parts = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, show_partition, g, NULL };
+	struct reassembly parts = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, show_partition, g,
+		NULL };
 
 	request.names = g->partitions.v;
 	request.n_names = g->partitions.n;
 	request.whole = g->listing.whole;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, &parts, err);
+	return reassembly_ask(
+	        c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base, &parts, err);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -148,7 +150,7 @@ static int check_partitions(struct ginfo *g, struct client *c, struct error *err
 static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 {
 	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
-	struct whole nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, show_node, g, NULL };
+	struct reassembly nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, show_node, g, NULL };
 
 	request.names = g->nodes.v;
 	request.n_names = g->nodes.n;
@@ -156,7 +158,7 @@ static int list_nodes(struct ginfo *g, struct client *c, struct error *err)
 	request.whole = g->listing.whole;
 	if (check_partitions(g, c, err) < 0)
 		return -1;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, &nodes, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, &nodes, err);
 }
 
 static int run(void *input, struct error *err)

@@ -182,7 +182,7 @@ int glog_find_run(struct glog *g, struct error *err)
 {
 	Gpusched__ListJobs list = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, glog_take_listed, g, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, glog_take_listed, g, NULL };
 	char name[64];
 
 	glog_fill_filter(g, &filter);
@@ -190,7 +190,8 @@ int glog_find_run(struct glog *g, struct error *err)
 	list.with_runs = true;
 	list.whole = true;
 	g->known = false;
-	if (whole_ask(g->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base, &jobs, err) < 0)
+	if (reassembly_ask(g->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base, &jobs, err) <
+	        0)
 		return -1;
 	glog_label(g, name);
 	if (!g->known)

@@ -31,7 +31,7 @@ static uint64_t ask_to_watch(const struct glog *g, struct dial *d, struct error 
 /* A frame that is not the stream's. */
 static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, struct error *err)
 {
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, glog_take_listed, g, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, glog_take_listed, g, NULL };
 	ProtobufCMessage *m;
 
 	if (!watch || f->id != watch)
@@ -40,7 +40,7 @@ static int take_watch(struct glog *g, const struct frame *f, uint64_t watch, str
 	if (!m)
 		return -1;
 	if (f->type == GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK)
-		return whole_chunk(m, &jobs, err);
+		return reassembly_chunk(m, &jobs, err);
 	if (f->type != GPUSCHED__MSG_TYPE__MSG_REPLY)
 		return error_set(err, ERR_PROTOCOL, "unexpected answer: %s", msg_name(f->type));
 	if (dial_reply_error((const Gpusched__Reply *)m, err) < 0)

@@ -101,7 +101,7 @@ static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 		if (!chunk->prios[i]->points || !chunk->prios[i]->factors)
 			return error_set(err, ERR_PROTOCOL, "a priority without its parts");
 		g->any = true;
-		cmd_ids_saw(&g->filter.ids, CMD_TOLD(chunk->prios[i]));
+		cmd_ids_saw(&g->filter.ids, CMD_REPORTED(chunk->prios[i]));
 		listing_add(&g->listing, chunk->prios[i], &chunk->prios[i]->base);
 	}
 	return 0;

@@ -122,7 +122,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	if (is_hidden(q, job))
 		return 0;
 	q->n_shown++;
-	cmd_ids_saw(&q->filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&q->filter.ids, CMD_REPORTED(job));
 	listing_add(&q->listing, job, m);
 	return 0;
 }
@@ -131,12 +131,12 @@ static int list(struct gqueue *q, struct client *c, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, q, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, q, NULL };
 
 	filter_message(&q->filter, &filter);
 	request.filter = &filter;
 	request.whole = q->listing.whole || q->filter.ids.n;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 }
 
 /* --- --why ------------------------------------------------------------------------------------ */
@@ -148,7 +148,7 @@ static int on_why(const ProtobufCMessage *m, void *arg, struct error *err)
 
 	if (!why->job)
 		return error_set(err, ERR_PROTOCOL, "a reason without its job");
-	cmd_ids_saw(&q->filter.ids, CMD_TOLD(why->job));
+	cmd_ids_saw(&q->filter.ids, CMD_REPORTED(why->job));
 	if (q->listing.json) {
 		jsonout_message(&q->listing.out, m);
 		return 0;

@@ -291,7 +291,7 @@ static int ask_for_lines(struct greport *g, struct client *c, struct error *err)
 	Gpusched__Report request = GPUSCHED__REPORT__INIT;
 	struct client_call call = CLIENT_ASK(REPORT, &request.base, REPORT_CHUNK, on_chunk, g);
 
-	acctopt_message(&g->which, when_today(when_now()), &filter, &jobs);
+	acctopt_message(&g->which, parse_time_today(parse_time_now()), &filter, &jobs);
 	request.jobs = &jobs;
 	request.by = g->by.v;
 	request.n_by = g->by.n;
@@ -425,8 +425,8 @@ static int check(struct greport *g, char **names, struct error *err)
 static double capacity(const struct greport *g)
 {
 	const struct acctopt *which = &g->which;
-	int64_t until = which->until ? which->until : when_now();
-	int64_t since = which->since ? which->since : when_today(until - 1);
+	int64_t until = which->until ? which->until : parse_time_now();
+	int64_t since = which->since ? which->since : parse_time_today(until - 1);
 	double us = 0;
 
 	for (size_t i = 0; g->last && i < g->last->n_types; i++) {

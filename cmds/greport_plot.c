@@ -107,7 +107,9 @@ static void find_window(const struct charts *c, const Gpusched__ListAcct *m, str
 		last = fmax(last, isnan(c->jobs[i].end) ? c->jobs[i].submit : c->jobs[i].end);
 	}
 	d->from = m->since_time ? seconds(m->since_time) : first;
-	d->to = m->until_time ? seconds(m->until_time) : m->since_time ? seconds(when_now()) : last;
+	d->to = m->until_time   ? seconds(m->until_time)
+	        : m->since_time ? seconds(parse_time_now())
+	                        : last;
 }
 
 /* Waits are those of jobs that started in the window, as in the tables. */
@@ -134,15 +136,15 @@ int greport_plot(struct client *client, const struct acctopt *which, double capa
 	struct charts c = { .bar = progress_new("listing", "jobs", PROGRESS_COUNT, 0, false) };
 	Gpusched__JobFilter filter;
 	Gpusched__ListAcct request;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on_job, &c, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on_job, &c, NULL };
 	struct plotted d = { .about = which->file ? which->file : client_conf(client)->cluster,
 		.time = PLOT_UTC,
 		.capacity = capacity };
 	int rc;
 
-	acctopt_message(which, when_today(when_now()), &filter, &request);
+	acctopt_message(which, parse_time_today(parse_time_now()), &filter, &request);
 	request.with_runs = request.whole = true;
-	rc = whole_ask(client, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
+	rc = reassembly_ask(client, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 	progress_end(c.bar);
 	if (rc >= 0) {
 		find_window(&c, &request, &d);

@@ -5,7 +5,7 @@
  *                                            +-> store (commit) +
  *
  *	peers        the connected clients and agents
- *	user_peers   how many sessions each user may have, and which one is ended for a new one
+ *	admission    how many sessions each user may have, and which one is ended for a new one
  *	fair_queue   the user whose work goes to the tick next
  *	tick         the heartbeat: takes what has happened in bounded slices, seals, commits
  *	rpc/         one row a message type: role and handler; answers
@@ -14,7 +14,7 @@
  *	effects      the actions that the core has decided on: one row a kind
  *	gate         keeps every frame until the state that it reports is on disk
  *	node_names   which node has a name
- *	blobs        the signed bytes of jobs, on their way to the store and lately used
+ *	script_cache the signed bytes of jobs, on their way to the store and lately used
  *	bulks        many jobs at once, on their way into the core in slices (rpc/jobs/bulk.h)
  *	streams      relays between clients and runs: bytes that the controller cannot read
  *	users        login names, looked up in workers
@@ -22,7 +22,7 @@
  *	fence, mail  the site's programs
  *	reload       the configuration, read again
  *	acct         walks over all present and past jobs (rpc/acct/acct_walk.h)
- *	census       how many GPUs there are, for the audit trail
+ *	gpu_counts   how many GPUs there are, for the audit trail
  *
  * One thread runs all of it. `struct ctld` is made and freed by startup.c; the parts get a pointer
  * to it and use what they need. A part calls those above it only through hooks that startup.c
@@ -42,9 +42,9 @@
 #include "common/job/run.h"
 
 struct acct;
-struct blobs;
+struct script_cache;
 struct bulks;
-struct census;
+struct gpu_count_events;
 struct core;
 struct event_base;
 struct fence;
@@ -61,7 +61,7 @@ struct store;
 struct streams;
 struct tick;
 struct fair_queue;
-struct user_peers;
+struct admission;
 struct users;
 struct watch;
 struct worker_pool;
@@ -101,11 +101,11 @@ struct ctld {
 	struct fair_queue *fair_queue;
 	struct commit_gate *gate;
 	struct peers *peers;
-	struct user_peers *user_peers;
+	struct admission *admission;
 	struct calls *calls;
 	struct streams *streams;
 	struct node_names *node_names;
-	struct blobs *blobs;
+	struct script_cache *script_cache;
 	struct bulks *bulks;
 	struct users *users;
 	struct watch *watch;
@@ -114,7 +114,7 @@ struct ctld {
 	struct mail *mail;
 	struct reload *reload;
 	struct acct *acct;
-	struct census *census;
+	struct gpu_count_events *gpu_counts;
 
 	struct arena *in;  /* for one message that is being decoded */
 	struct arena *out; /* for one message that is being made */

@@ -20,8 +20,8 @@
 #include "common/base/xalloc.h"
 #include "common/net/frame.h"
 #include "common/net/msg.h"
-#include "ctld/rpc/acct/acct_record.h"
 #include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/rpc/acct/acct_record.h"
 #include "ctld/wire/answer_frame.h"
 #include "ctld/wire/convert.h"
 

@@ -23,18 +23,18 @@
 #include "ctld/core/records/per_user_budget.h"
 #include "ctld/effects.h"
 #include "ctld/loop/agents.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
-#include "ctld/loop/gpu_count_events.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/disk_space.h"
 #include "ctld/loop/fair_queue.h"
+#include "ctld/loop/gpu_count_events.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/reload.h"
-#include "ctld/loop/tick.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/session_admission.h"
+#include "ctld/loop/tick.h"
 #include "ctld/loop/user_names.h"
 #include "ctld/loop/watch.h"
 #include "ctld/rpc/acct/acct_walk.h"
@@ -82,7 +82,7 @@ static void apply_disk(struct ctld *c, void *arg, struct clocks now)
 	(void)arg;
 	disk_space_report(c, 0, now);
 	if (c->conf->controller.keep_scripts_s) /* otherwise scripts are deleted with their jobs */
-		blobs_erase(c->blobs);
+		script_cache_erase(c->script_cache);
 }
 
 static const struct tick_work disk_work = { apply_disk, NULL };
@@ -104,7 +104,7 @@ static void on_disk(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	log_damage(c);
-	user_peers_end_stuck(c);
+	admission_end_stuck(c);
 	tick_post(c->tick, &disk_work, NULL);
 }
 
@@ -314,7 +314,7 @@ static const struct peers_hooks peers_hooks = {
 	.sent = calls_output_sent,
 };
 
-static const struct user_peers_hooks user_peers_hooks = {
+static const struct admission_hooks admission_hooks = {
 	.end = peer_end,
 	.go_on = peer_update_pause,
 	.sent = calls_output_sent,
@@ -348,11 +348,11 @@ static int make_parts(struct ctld *c, struct error *err)
 	if (!c->mcred || !c->in || !c->out)
 		return error_set(err, ERR_SYSTEM, "out of memory");
 	c->gate = commit_gate_new(peers_commit_gate_send, c);
-	c->blobs = blobs_new(core_budget(c->core));
+	c->script_cache = script_cache_new(core_budget(c->core));
 	c->bulks = bulks_new(c);
 	c->calls = calls_new();
 	c->streams = streams_new();
-	c->user_peers = user_peers_new(&user_peers_hooks);
+	c->admission = admission_new(&admission_hooks);
 	c->peers = peers_new(c, &peers_hooks);
 	c->node_names = node_names_new(c->conf);
 	c->users = users_new(c->aside, peers_user_known, c);
@@ -365,8 +365,8 @@ static int make_parts(struct ctld *c, struct error *err)
 	if (c->tick)
 		c->acct = acct_new(c, err);
 	if (c->acct)
-		c->census = census_new(c, err);
-	return c->acct && c->census && c->watch ? 0 : -1;
+		c->gpu_counts = gpu_count_events_new(c, err);
+	return c->acct && c->gpu_counts && c->watch ? 0 : -1;
 }
 
 static int listen_for_peers(struct ctld *c, struct error *err)
@@ -469,34 +469,34 @@ void ctld_run(struct ctld *c)
 
 /* In the order in which they are freed: threads first, since they pass things back to the parts.
  * Each is NULL from then on: bulks that go with their peers look for the users. */
-#define PARTS(X)                           \
-	X(sessions, sessions_free)         \
-	X(reload, reload_free)             \
-	X(users, users_free)               \
-	X(fence, fence_free)               \
-	X(mail, mail_free)                 \
-	X(pool, worker_pool_free)          \
-	X(aside, worker_pool_free)         \
-	X(peers, peers_free)               \
-	X(user_peers, user_peers_free)     \
-	X(bulks, bulks_free)               \
-	X(census, census_free)             \
-	X(acct, acct_free)                 \
-	X(tick, tick_free)                 \
-	X(fair_queue, fair_queue_free)     \
-	X(store, store_close)              \
-	X(blobs, blobs_free)               \
-	X(calls, calls_free)               \
-	X(watch, watch_free)               \
-	X(streams, streams_free)           \
-	X(node_names, node_names_free)     \
-	X(gate, commit_gate_free)          \
+#define PARTS(X)                                  \
+	X(sessions, sessions_free)                \
+	X(reload, reload_free)                    \
+	X(users, users_free)                      \
+	X(fence, fence_free)                      \
+	X(mail, mail_free)                        \
+	X(pool, worker_pool_free)                 \
+	X(aside, worker_pool_free)                \
+	X(peers, peers_free)                      \
+	X(admission, admission_free)              \
+	X(bulks, bulks_free)                      \
+	X(gpu_counts, gpu_count_events_free)      \
+	X(acct, acct_free)                        \
+	X(tick, tick_free)                        \
+	X(fair_queue, fair_queue_free)            \
+	X(store, store_close)                     \
+	X(script_cache, script_cache_free)        \
+	X(calls, calls_free)                      \
+	X(watch, watch_free)                      \
+	X(streams, streams_free)                  \
+	X(node_names, node_names_free)            \
+	X(gate, commit_gate_free)                 \
 	X(inputs, inputs_free) /* and the core */ \
-	X(mcred, mcred_ops_free)           \
-	X(in, arena_free)                  \
-	X(out, arena_free)                 \
-	X(conf, conf_free)                 \
-	X(conf_text, free)                 \
+	X(mcred, mcred_ops_free)                  \
+	X(in, arena_free)                         \
+	X(out, arena_free)                        \
+	X(conf, conf_free)                        \
+	X(conf_text, free)                        \
 	X(conf_path, free)
 
 void ctld_free(struct ctld *c)

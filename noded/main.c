@@ -9,8 +9,8 @@
 
 #include <errno.h>
 #include <libgen.h>
-#include <linux/magic.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 	int status;
 
-	helper_main(argc, argv);
+	driver_process_main(argc, argv);
 	options_parse(&s.options, argc, argv);
 	status = run(&s, &err);
 	if (status < 0) {

@@ -1,7 +1,7 @@
 /* network_half.c - see network_half.h
  *
  * Wires the network half: the session to the controller (net/controller_link.h), the node's core
- * around it (net/agent_loop.h), the bridge to the launcher and the relay of streams. None of them
+ * around it (net/agent_loop.h), the launcher's socket and the relay of streams. None of them
  * knows the others; what one causes in another is a callback here.
  */
 #include "noded/network_half.h"
@@ -40,10 +40,10 @@ struct gnoded {
 	struct event_base *base;
 	struct worker_pool *pool;
 	struct net *net;
-	struct bridge *bridge;
+	struct launcher_socket *launcher_socket;
 	struct relay *relay;
 	struct event *streams; /* descriptors from the launcher */
-	struct node *node;
+	struct agent_loop *node;
 	Gpusched__Inventory *inventory; /* the launcher's latest; owned */
 	Gpusched__GpuReport *faults;    /* the same for faults that are not acknowledged */
 	struct event *signals[N_SIGNALS];
@@ -65,7 +65,7 @@ static void send_effect(void *arg, const struct agent_effect *effect, unsigned t
 	struct gnoded *g = arg;
 
 	(void)effect;
-	bridge_send(g->bridge, type, message);
+	launcher_socket_send(g->launcher_socket, type, message);
 }
 
 static void ask_credential(
@@ -73,14 +73,14 @@ static void ask_credential(
 {
 	struct gnoded *g = arg;
 
-	bridge_ask_credential(g->bridge, session, payload, len, restrict_uid);
+	launcher_socket_ask_credential(g->launcher_socket, session, payload, len, restrict_uid);
 }
 
 static void tell_settings(void *arg, const ProtobufCMessage *message)
 {
 	struct gnoded *g = arg;
 
-	bridge_send(g->bridge, GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, message);
+	launcher_socket_send(g->launcher_socket, GPUSCHED__MSG_TYPE__MSG_NODE_SETTINGS, message);
 }
 
 /* --- streams --------------------------------------------------------------------------------- */
@@ -89,21 +89,21 @@ static void relay_send(void *arg, unsigned type, const ProtobufCMessage *message
 {
 	struct gnoded *g = arg;
 
-	node_send_stream(g->node, type, message);
+	agent_loop_send_stream(g->node, type, message);
 }
 
 static bool relay_full(void *arg)
 {
 	struct gnoded *g = arg;
 
-	return node_is_full(g->node);
+	return agent_loop_is_full(g->node);
 }
 
 static void relay_ask(void *arg, unsigned type, const ProtobufCMessage *message)
 {
 	struct gnoded *g = arg;
 
-	bridge_send(g->bridge, type, message);
+	launcher_socket_send(g->launcher_socket, type, message);
 }
 
 static const struct relay_ops relay_ops = {
@@ -146,7 +146,7 @@ static void on_descriptor(evutil_socket_t fd, short what, void *arg)
 		stream = 0;
 		n = fdpass_receive(fd, &stream, sizeof(stream), fds, &n_fds, MSG_DONTWAIT);
 		if (n == 0)
-			event_del(g->streams); /* the bridge notices the launcher's end */
+			event_del(g->streams); /* launcher_socket.h notices the launcher's end */
 		if (n <= 0)
 			return;
 		if (n_fds != 1)
@@ -172,7 +172,7 @@ static void pass_gpus(void *arg, unsigned type, const ProtobufCMessage *message)
 {
 	struct gnoded *g = arg;
 
-	bridge_send(g->bridge, type, message);
+	launcher_socket_send(g->launcher_socket, type, message);
 }
 
 static void tell_faults(void *arg, const Gpusched__Registered *message)
@@ -181,7 +181,7 @@ static void tell_faults(void *arg, const Gpusched__Registered *message)
 
 	(void)message;
 	if (g->faults)
-		node_tell_gpus(g->node, &g->faults->base);
+		agent_loop_tell_gpus(g->node, &g->faults->base);
 }
 
 /* Keep a copy of the faults for a controller that registers later. Answers to GPU_CHECK are not
@@ -200,7 +200,7 @@ static void keep_faults(struct gnoded *g, const Gpusched__GpuReport *m)
 	g->faults = (Gpusched__GpuReport *)msg_copy(&faults.base);
 }
 
-static const struct node_launcher launcher = {
+static const struct agent_loop_launcher launcher = {
 	.tell = send_effect,
 	.credential = ask_credential,
 	.settings = tell_settings,
@@ -249,16 +249,16 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 		return 0;
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_USED) {
-		node_send_used(g->node, message);
+		agent_loop_send_used(g->node, message);
 		return 0;
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_RUNS_LOAD) {
-		node_send_load(g->node, message);
+		agent_loop_send_load(g->node, message);
 		return 0;
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_GPU_REPORT) {
 		keep_faults(g, (const Gpusched__GpuReport *)message);
-		node_tell_gpus(g->node, message);
+		agent_loop_tell_gpus(g->node, message);
 		return 0;
 	}
 	if (type == GPUSCHED__MSG_TYPE__MSG_LAUNCHER_HELLO)
@@ -269,17 +269,17 @@ static int on_message(void *arg, unsigned type, const ProtobufCMessage *message,
 		keep_inventory(g, (const Gpusched__Inventory *)message);
 		log_info("the GPUs, the node's health or containment have changed; registering "
 		         "again");
-		node_register_again(g->node);
+		agent_loop_register_again(g->node);
 		return 0;
 	}
-	return node_launcher_message(g->node, type, message, err);
+	return agent_loop_launcher_message(g->node, type, message, err);
 }
 
 static void on_credential(void *arg, uint64_t id, const char *credential, const struct error *err)
 {
 	struct gnoded *g = arg;
 
-	node_credential(g->node, id, credential, err);
+	agent_loop_credential(g->node, id, credential, err);
 }
 
 static void on_gone(void *arg, const struct error *why)
@@ -287,11 +287,11 @@ static void on_gone(void *arg, const struct error *why)
 	struct gnoded *g = arg;
 
 	log_error("%s", why->text);
-	node_event(g->node, &(struct agent_event){ .kind = AGENT_LAUNCHER_GONE });
+	agent_loop_event(g->node, &(struct agent_event){ .kind = AGENT_LAUNCHER_GONE });
 	end_loop(g, SUPERVISE_AGAIN);
 }
 
-static const struct bridge_ops bridge_ops = {
+static const struct launcher_socket_ops launcher_socket_ops = {
 	.message = on_message, .credential = on_credential, .gone = on_gone
 };
 
@@ -332,7 +332,7 @@ static int make(struct gnoded *g, struct error *err)
 {
 	/* Only key exchanges: the launcher asks munge. */
 	const struct worker_limits limits = { .threads = 1, .max_queued = 16, .max_per_key = 16 };
-	struct node_config config = {
+	struct agent_loop_config config = {
 		.facts = &g->facts, .launcher = &launcher, .arg = g, .refresh = refresh
 	};
 
@@ -353,14 +353,15 @@ static int make(struct gnoded *g, struct error *err)
 	        event_new(g->base, g->options->streams_fd, EV_READ | EV_PERSIST, on_descriptor, g);
 	if (!g->streams || event_add(g->streams, NULL) < 0)
 		abort();
-	g->node = node_new(&config);
-	g->bridge = bridge_new(g->base, g->options->launcher_fd, &bridge_ops, g);
+	g->node = agent_loop_new(&config);
+	g->launcher_socket =
+	        launcher_socket_new(g->base, g->options->launcher_fd, &launcher_socket_ops, g);
 	return 0;
 }
 
 static void unmake(struct gnoded *g)
 {
-	node_free(g->node);
+	agent_loop_free(g->node);
 	keep_inventory(g, NULL);
 	keep_faults(g, NULL);
 	relay_free(g->relay);
@@ -369,8 +370,8 @@ static void unmake(struct gnoded *g)
 	close(g->options->streams_fd);
 	net_free(g->net);
 	worker_pool_free(g->pool);
-	if (g->bridge)
-		bridge_free(g->bridge);
+	if (g->launcher_socket)
+		launcher_socket_free(g->launcher_socket);
 	else
 		close(g->options->launcher_fd);
 	for (int i = 0; i < N_SIGNALS; i++) {

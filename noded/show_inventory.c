@@ -207,7 +207,7 @@ static void print_near(const struct gpus *g, FILE *out)
 		rows[n] = near_text(g, &g->v[i]);
 		numbers[n++] = g->v[i].host;
 	}
-	neartable_print((const char *const *)rows, numbers, n, out);
+	topology_table_print((const char *const *)rows, numbers, n, out);
 	for (size_t i = 0; i < n; i++)
 		free(rows[i]);
 }

@@ -10,7 +10,7 @@
 
 #define TEXT_MAX 256 /* bytes of one alternative: far more than a type and a count need */
 
-_Static_assert(GPUS_TYPE_MAX == AMOUNT_TYPE_MAX, "the length of a type's name");
+_Static_assert(GPUS_TYPE_MAX == GPUS_BY_TYPE_NAME_MAX, "the length of a type's name");
 
 /* The types of one alternative: there must be one. */
 struct alternative {
@@ -25,7 +25,7 @@ static int add_alternative(const char *type, uint32_t count, void *arg)
 
 	if (!a->types++) {
 		snprintf(g->v[g->n].type, sizeof(g->v[g->n].type), "%s",
-		        strcmp(type, AMOUNT_ANY) ? type : "");
+		        strcmp(type, GPUS_BY_TYPE_ANY) ? type : "");
 		g->v[g->n].count = count;
 	}
 	return 0;
@@ -43,7 +43,7 @@ static int parse_one(struct gpus *gpus, const char *s, size_t len, struct error 
 		return error_set(err, ERR_USAGE, "expected COUNT or TYPE:COUNT");
 	memcpy(text, s, len);
 	text[len] = '\0';
-	if (amount_each(text, add_alternative, &a, err) < 0)
+	if (gpus_by_type_each(text, add_alternative, &a, err) < 0)
 		return -1;
 	if (a.types > 1) {
 		error_set(err, ERR_USAGE, "a job gets GPUs of one type");

@@ -376,17 +376,17 @@ static int ask_for(struct gpusched *g, const struct client_call *call, struct ca
 
 /* The same for a listing of complete items. */
 static int list_for(struct gpusched *g, unsigned type, const ProtobufCMessage *request,
-        struct whole *w, struct callback *cb, struct gpusched_error *err)
+        struct reassembly *w, struct callback *cb, struct gpusched_error *err)
 {
 	const struct client_call call = { .type = type,
 		.request = request,
 		.answer = GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK,
-		.on_chunk = whole_chunk,
+		.on_chunk = reassembly_chunk,
 		.arg = w,
 		.repeatable = true };
 	int rc = ask_for(g, &call, cb, err);
 
-	whole_clear(w);
+	reassembly_clear(w);
 	return rc;
 }
 
@@ -459,8 +459,8 @@ int gpusched_list_jobs(struct gpusched *g, const struct gpusched_filter *filter,
 	list.filter = &f;
 	list.whole = true;
 	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base,
-	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job_item, &cb, NULL }, &cb,
-	        err);
+	        &(struct reassembly){ GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job_item, &cb, NULL },
+	        &cb, err);
 }
 
 /* The jobs that the call waits for. Jobs that have ended are removed, so that a repeat after a
@@ -608,8 +608,8 @@ int gpusched_list_nodes(struct gpusched *g, const char *const *names, gpusched_o
 	list.n_names = spec_list_length(names);
 	list.whole = true;
 	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &list.base,
-	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_node_item, &cb, NULL }, &cb,
-	        err);
+	        &(struct reassembly){ GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_node_item, &cb, NULL },
+	        &cb, err);
 }
 
 static int on_partition_item(const ProtobufCMessage *m, void *arg, struct error *err)
@@ -636,8 +636,8 @@ int gpusched_list_partitions(struct gpusched *g, const char *const *names,
 	list.n_names = spec_list_length(names);
 	list.whole = true;
 	return list_for(g, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &list.base,
-	        &(struct whole){ GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_partition_item, &cb,
-	                NULL },
+	        &(struct reassembly){
+	                GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_partition_item, &cb, NULL },
 	        &cb, err);
 }
 

@@ -30,14 +30,14 @@ static ProtobufCMessage **items_of(const ProtobufCMessage *chunk, size_t *n)
 	return NULL;
 }
 
-void whole_clear(struct whole *w)
+void reassembly_clear(struct reassembly *w)
 {
 	if (w->held)
 		protobuf_c_message_free_unpacked(w->held, NULL);
 	w->held = NULL;
 }
 
-static int hold(struct whole *w, const ProtobufCMessage *piece, struct error *err)
+static int hold(struct reassembly *w, const ProtobufCMessage *piece, struct error *err)
 {
 	if (w->held)
 		msg_join(w->held, piece);
@@ -48,9 +48,9 @@ static int hold(struct whole *w, const ProtobufCMessage *piece, struct error *er
 }
 
 /* Hands over the items of a part that are complete. */
-int whole_chunk(const ProtobufCMessage *chunk, void *whole, struct error *err)
+int reassembly_chunk(const ProtobufCMessage *chunk, void *whole, struct error *err)
 {
-	struct whole *w = whole;
+	struct reassembly *w = whole;
 	size_t n, i = 0;
 	ProtobufCMessage **items = items_of(chunk, &n);
 	bool more = flag(chunk, "more");
@@ -64,24 +64,24 @@ int whole_chunk(const ProtobufCMessage *chunk, void *whole, struct error *err)
 		if (more && n == 1)
 			return 0;
 		rc = w->item(w->held, w->arg, err);
-		whole_clear(w);
+		reassembly_clear(w);
 	}
 	for (; rc >= 0 && i < n; i++)
 		rc = more && i + 1 == n ? hold(w, items[i], err) : w->item(items[i], w->arg, err);
 	return rc < 0 ? -1 : 0;
 }
 
-int whole_ask(struct client *c, unsigned type, const ProtobufCMessage *request, struct whole *w,
-        struct error *err)
+int reassembly_ask(struct client *c, unsigned type, const ProtobufCMessage *request,
+        struct reassembly *w, struct error *err)
 {
 	const struct client_call call = { .type = type,
 		.request = request,
 		.answer = w->type,
-		.on_chunk = whole_chunk,
+		.on_chunk = reassembly_chunk,
 		.arg = w,
 		.repeatable = true };
 	int rc = client_call(c, &call, err);
 
-	whole_clear(w);
+	reassembly_clear(w);
 	return rc;
 }

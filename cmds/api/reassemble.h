@@ -11,22 +11,22 @@
 
 /* An item that is complete: a Job of JobChunks. Gone when it returns. -1 with `err` ends the
  * listing. */
-typedef int whole_item(const ProtobufCMessage *item, void *arg, struct error *err);
+typedef int reassembled_item(const ProtobufCMessage *item, void *arg, struct error *err);
 
 /* Begins as { type, item, arg }. */
-struct whole {
+struct reassembly {
 	unsigned type; /* MsgType of the parts */
-	whole_item *item;
+	reassembled_item *item;
 	void *arg;
 	ProtobufCMessage *held; /* an item of which more is to come */
 };
 
-/* Each part of the answer; `whole` is a struct whole. For client_call.on_chunk. */
-int whole_chunk(const ProtobufCMessage *m, void *whole, struct error *err);
-void whole_clear(struct whole *w); /* the answer is over */
+/* Each part of the answer; `whole` is a struct reassembly. For client_call.on_chunk. */
+int reassembly_chunk(const ProtobufCMessage *m, void *whole, struct error *err);
+void reassembly_clear(struct reassembly *w); /* the answer is over */
 
 /* Ask for a listing, which may be asked for again as long as nothing of it has come. */
-int whole_ask(struct client *c, unsigned type, const ProtobufCMessage *request, struct whole *w,
-        struct error *err);
+int reassembly_ask(struct client *c, unsigned type, const ProtobufCMessage *request,
+        struct reassembly *w, struct error *err);
 
 #endif

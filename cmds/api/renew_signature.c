@@ -26,7 +26,7 @@ struct checked {
 /* Those that get one credential. */
 struct group {
 	struct client *client;
-	const struct resign_wish *wish;
+	const struct renew_request *wish;
 	struct checked v[SIGNEDJOB_MAX];
 	struct signedjob_hash hashes[SIGNEDJOB_MAX];
 	size_t n, bytes;
@@ -279,8 +279,8 @@ static void group_clear(struct group *g)
 }
 
 /* Sign what is there; returns how many jobs that were. */
-static int flush(struct group *g, void (*tell)(const struct resigned *r, void *arg), void *arg,
-        struct error *err)
+static int flush(struct group *g, void (*tell)(const struct renewed_signature *r, void *arg),
+        void *arg, struct error *err)
 {
 	int done = 0;
 
@@ -290,10 +290,10 @@ static int flush(struct group *g, void (*tell)(const struct resigned *r, void *a
 		return -1;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct checked *v = &g->v[i];
-		struct resigned r = { v->job, v->name, v->before, NULL };
+		struct renewed_signature r = { v->job, v->name, v->before, NULL };
 
 		if (v->error.code)
-			r = (struct resigned){ v->job, "", 0, &v->error };
+			r = (struct renewed_signature){ v->job, "", 0, &v->error };
 		else
 			done++;
 		tell(&r, arg);
@@ -312,8 +312,9 @@ static bool is_in(const struct group *g, uint64_t job)
 	return i < g->n;
 }
 
-int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct resign_wish *wish,
-        void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err)
+int renew_signatures(struct client *c, const uint64_t *jobs, size_t n,
+        const struct renew_request *wish,
+        void (*tell)(const struct renewed_signature *r, void *arg), void *arg, struct error *err)
 {
 	struct group *g = xcalloc(1, sizeof(*g));
 	int done = 0, rc = 0;
@@ -326,7 +327,7 @@ int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct r
 		if (!is_in(g, jobs[i]))
 			rc = fetch(g, jobs[i], err);
 		if (rc >= 0 && g->error.code)
-			tell(&(struct resigned){ jobs[i], "", 0, &g->error }, arg);
+			tell(&(struct renewed_signature){ jobs[i], "", 0, &g->error }, arg);
 		if (rc >= 0 && (g->n == SIGNEDJOB_MAX || g->bytes > GROUP_BYTES || i + 1 == n)) {
 			rc = flush(g, tell, arg, err);
 			done += rc < 0 ? 0 : rc;

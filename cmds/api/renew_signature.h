@@ -32,7 +32,7 @@ struct respecification {
 };
 
 /* The result for one job. */
-struct resigned {
+struct renewed_signature {
 	uint64_t job;
 	const char *name;          /* as it was signed */
 	int64_t before;            /* when that was, s UTC; 0: nothing says so (unchecked) */
@@ -40,7 +40,7 @@ struct resigned {
 };
 
 /* The request. `change` NULL: the spec stays as it is; `reason`, for the audit trail, may be "". */
-struct resign_wish {
+struct renew_request {
 	const struct respecification *change;
 	const char *reason;
 	bool unchecked;
@@ -48,13 +48,14 @@ struct resign_wish {
 
 /* Each job is reported once, in any order; a job that cannot be signed does not stop the others.
  * Returns how many were signed; -1 with `err` if the controller was lost or makes no sense. */
-int resign_jobs(struct client *c, const uint64_t *jobs, size_t n, const struct resign_wish *wish,
-        void (*tell)(const struct resigned *r, void *arg), void *arg, struct error *err);
+int renew_signatures(struct client *c, const uint64_t *jobs, size_t n,
+        const struct renew_request *wish,
+        void (*tell)(const struct renewed_signature *r, void *arg), void *arg, struct error *err);
 
 /* The same of ids as a user names them, for gctl (gctl_renew.c): prints the result for each.
  * Returns the exit status, with *done as above, or -1. */
 struct cmd_ids;
-int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
-        const struct resign_wish *wish, int *done, struct error *err);
+int gctl_renew_ids(struct client *client, const struct cmd_ids *ids,
+        const struct renew_request *wish, int *done, struct error *err);
 
 #endif

@@ -23,13 +23,15 @@ int service_list(struct client *c, const struct service_query *query, service_fn
 {
 	Gpusched__ListServices request = GPUSCHED__LIST_SERVICES__INIT;
 	struct asked asked = { each, arg };
-	struct whole services = { GPUSCHED__MSG_TYPE__MSG_SERVICE_CHUNK, on_service, &asked, NULL };
+	struct reassembly services = { GPUSCHED__MSG_TYPE__MSG_SERVICE_CHUNK, on_service, &asked,
+		NULL };
 
 	request.names = (char **)query->names;
 	request.n_names = query->n;
 	request.mine = query->mine;
 	request.replicas = query->replicas;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err);
+	return reassembly_ask(
+	        c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err);
 }
 
 /* Keeps the first item of the answer. */
@@ -47,14 +49,15 @@ Gpusched__Service *service_find(struct client *c, const char *name, struct error
 {
 	Gpusched__ListServices request = GPUSCHED__LIST_SERVICES__INIT;
 	ProtobufCMessage *kept = NULL;
-	struct whole services = { GPUSCHED__MSG_TYPE__MSG_SERVICE_CHUNK, keep_first, &kept, NULL };
+	struct reassembly services = { GPUSCHED__MSG_TYPE__MSG_SERVICE_CHUNK, keep_first, &kept,
+		NULL };
 	char *names[] = { (char *)name };
 
 	request.names = names;
 	request.n_names = 1;
 	request.replicas = true;
-	if (whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err) <
-	        0) {
+	if (reassembly_ask(
+	            c, GPUSCHED__MSG_TYPE__MSG_LIST_SERVICES, &request.base, &services, err) < 0) {
 		if (kept)
 			protobuf_c_message_free_unpacked(kept, NULL);
 		return NULL;
@@ -69,13 +72,13 @@ Gpusched__Job *service_job(struct client *c, uint64_t id, struct error *err)
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	ProtobufCMessage *kept = NULL;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, keep_first, &kept, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, keep_first, &kept, NULL };
 
 	filter.ids = &id;
 	filter.n_ids = 1;
 	request.filter = &filter;
 	request.whole = true;
-	if (whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err) < 0) {
+	if (reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err) < 0) {
 		if (kept)
 			protobuf_c_message_free_unpacked(kept, NULL);
 		return NULL;

@@ -32,10 +32,11 @@ int steplist_running(struct client *c, const Gpusched__JobFilter *filter, stepli
 {
 	Gpusched__ListSteps m = GPUSCHED__LIST_STEPS__INIT;
 	struct running running = { each, arg };
-	struct whole steps = { GPUSCHED__MSG_TYPE__MSG_STEP_CHUNK, take_running, &running, NULL };
+	struct reassembly steps = { GPUSCHED__MSG_TYPE__MSG_STEP_CHUNK, take_running, &running,
+		NULL };
 
 	m.filter = (Gpusched__JobFilter *)filter;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_STEPS, &m.base, &steps, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_STEPS, &m.base, &steps, err);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -105,7 +106,8 @@ static int ask(struct client *c, const struct steplist_job *jobs, size_t n, stru
 	Gpusched__ListSteps m = GPUSCHED__LIST_STEPS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	struct running running = { keep, k };
-	struct whole steps = { GPUSCHED__MSG_TYPE__MSG_STEP_CHUNK, take_running, &running, NULL };
+	struct reassembly steps = { GPUSCHED__MSG_TYPE__MSG_STEP_CHUNK, take_running, &running,
+		NULL };
 	Gpusched__JobTasks *tasks = xcalloc(n, sizeof(*tasks));
 	char(*texts)[12] = xcalloc(n, sizeof(*texts));
 	int rc;
@@ -125,7 +127,7 @@ static int ask(struct client *c, const struct steplist_job *jobs, size_t n, stru
 	}
 	m.filter = &filter;
 	m.ended = true;
-	rc = whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_STEPS, &m.base, &steps, err);
+	rc = reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_STEPS, &m.base, &steps, err);
 	free(filter.ids);
 	free(filter.tasks);
 	free(tasks);

@@ -80,5 +80,5 @@ CMD_SETTER(cmd_set_hosts)
 
 CMD_SETTER(cmd_set_past)
 {
-	return when_parse(value, when_now(), field, err);
+	return parse_time(value, parse_time_now(), field, err);
 }

@@ -100,7 +100,7 @@ static bool is_cut(const char *text)
 	return n >= mark && !strcmp(text + n - mark, MSG_CUT_MARK);
 }
 
-bool cmd_id_is_task(uint64_t id, const struct cmd_id_told *job)
+bool cmd_id_is_task(uint64_t id, const struct cmd_id_reported *job)
 {
 	struct taskset all, has;
 	uint32_t at_once, task = TASK_NONE;
@@ -122,7 +122,7 @@ bool cmd_id_is_task(uint64_t id, const struct cmd_id_told *job)
 	return is;
 }
 
-void cmd_ids_saw(struct cmd_ids *ids, const struct cmd_id_told *job)
+void cmd_ids_saw(struct cmd_ids *ids, const struct cmd_id_reported *job)
 {
 	const char *tasks = job->tasks;
 	struct taskset has = { .n = 0 };
@@ -148,7 +148,7 @@ void cmd_ids_saw(struct cmd_ids *ids, const struct cmd_id_told *job)
 	taskset_clear(&has);
 }
 
-bool cmd_ids_miss(const struct cmd_ids *ids, const struct cmd_id_told *job)
+bool cmd_ids_miss(const struct cmd_ids *ids, const struct cmd_id_reported *job)
 {
 	bool missing = false;
 

@@ -37,18 +37,18 @@ void cmd_ids_clear(struct cmd_ids *ids);
 
 /* A job of an answer: its id, and of an array (else both are "") the set that was submitted and
  * these tasks of it. */
-struct cmd_id_told {
+struct cmd_id_reported {
 	uint64_t id;
 	const char *array, *tasks;
 };
 /* Is the id of a task of an array that of one of these? */
-bool cmd_id_is_task(uint64_t id, const struct cmd_id_told *job);
+bool cmd_id_is_task(uint64_t id, const struct cmd_id_reported *job);
 
 /* The answer has this job. */
-void cmd_ids_saw(struct cmd_ids *ids, const struct cmd_id_told *job);
+void cmd_ids_saw(struct cmd_ids *ids, const struct cmd_id_reported *job);
 /* Was it asked for, and not seen yet? */
-bool cmd_ids_miss(const struct cmd_ids *ids, const struct cmd_id_told *job);
-#define CMD_TOLD(job) (&(struct cmd_id_told){ (job)->id, (job)->array, (job)->tasks })
+bool cmd_ids_miss(const struct cmd_ids *ids, const struct cmd_id_reported *job);
+#define CMD_REPORTED(job) (&(struct cmd_id_reported){ (job)->id, (job)->array, (job)->tasks })
 /* The end of the answer, which was `rc` with its error: as it is, or ERR_NO_JOB with the numbers
  * that were not seen and `why` ("not known"). */
 int cmd_ids_end(struct cmd_ids *ids, int rc, const char *why, struct error *err);

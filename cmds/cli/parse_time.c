@@ -45,7 +45,7 @@ static const char *const expected[] = {
 	        "now-2days",
 };
 
-int64_t when_now(void)
+int64_t parse_time_now(void)
 {
 	return clock_us(CLOCK_REALTIME);
 }
@@ -351,17 +351,17 @@ static int parse(
 	return back ? go_back(p, us, err) : 0;
 }
 
-int when_parse_next(const char *text, int64_t now, int64_t *us, struct error *err)
+int parse_time_next(const char *text, int64_t now, int64_t *us, struct error *err)
 {
 	return parse(text, now, NEXT, us, err);
 }
 
-int when_parse(const char *text, int64_t now, int64_t *us, struct error *err)
+int parse_time(const char *text, int64_t now, int64_t *us, struct error *err)
 {
 	return parse(text, now, PAST, us, err);
 }
 
-int64_t when_today(int64_t now)
+int64_t parse_time_today(int64_t now)
 {
 	struct moment m = { -1, -1, -1, 0, 0, 0, false };
 

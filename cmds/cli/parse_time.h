@@ -22,10 +22,10 @@
 
 /* `text` in microseconds of UTC, where it is `now` now. ERR_USAGE says what would be right; the
  * caller puts the option before it. */
-int when_parse(const char *text, int64_t now, int64_t *us, struct error *err);      /* past */
-int when_parse_next(const char *text, int64_t now, int64_t *us, struct error *err); /* to come */
+int parse_time(const char *text, int64_t now, int64_t *us, struct error *err);      /* past */
+int parse_time_next(const char *text, int64_t now, int64_t *us, struct error *err); /* to come */
 
-int64_t when_now(void);
-int64_t when_today(int64_t now); /* when the present day began */
+int64_t parse_time_now(void);
+int64_t parse_time_today(int64_t now); /* when the present day began */
 
 #endif

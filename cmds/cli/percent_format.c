@@ -17,7 +17,7 @@ static const char *behind_width(const char *percent)
 	return s + strspn(s, "0123456789");
 }
 
-bool letters_meant(const char *format, const struct slurm_name *known)
+bool percent_format_meant(const char *format, const struct slurm_name *known)
 {
 	while (known && known->name && known->name[1])
 		known++;
@@ -45,7 +45,7 @@ static int refuse(
 }
 
 /* *s: from its "%" to behind its letter. */
-static int parse_one(struct letter_column *out, const char **s, const struct slurm_name *known,
+static int parse_one(struct percent_column *out, const char **s, const struct slurm_name *known,
         struct error *err)
 {
 	const char *end = behind_width(*s);
@@ -54,9 +54,9 @@ static int parse_one(struct letter_column *out, const char **s, const struct slu
 	out->right = (*s)[1] == '.';
 	for (const char *c = *s + 1 + out->right; c < end; c++) {
 		out->width = out->width * 10 + (unsigned)(*c - '0');
-		if (out->width > LETTERS_WIDTH_MAX)
+		if (out->width > PERCENT_FORMAT_WIDTH_MAX)
 			return error_set(err, ERR_USAGE, "'%.*s...': expected a width of 1 to %d",
-			        (int)(c - *s) + 1, *s, LETTERS_WIDTH_MAX);
+			        (int)(c - *s) + 1, *s, PERCENT_FORMAT_WIDTH_MAX);
 	}
 	while (l->name && (l->name[0] != *end || l->name[1]))
 		l++;
@@ -67,16 +67,16 @@ static int parse_one(struct letter_column *out, const char **s, const struct slu
 	return 0;
 }
 
-int letters_parse(
-        struct letters *out, const char *format, const struct slurm_name *known, struct error *err)
+int percent_format_parse(struct percent_format *out, const char *format,
+        const struct slurm_name *known, struct error *err)
 {
 	char *to = xcalloc(2 * strlen(format) + 2, 1);
 	const char *s = format;
 
-	*out = (struct letters){ .v = xcalloc(strlen(format), sizeof(*out->v)), .text = to };
+	*out = (struct percent_format){ .v = xcalloc(strlen(format), sizeof(*out->v)), .text = to };
 	out->after = to;
 	while (*s) {
-		struct letter_column *column = &out->v[out->n];
+		struct percent_column *column = &out->v[out->n];
 
 		if (*s != '%' || s[1] == '%') {
 			s += *s == '%';
@@ -85,7 +85,7 @@ int letters_parse(
 		}
 		column->before = out->after;
 		if (parse_one(column, &s, known, err) < 0) {
-			letters_clear(out);
+			percent_format_clear(out);
 			return -1;
 		}
 		out->n++;
@@ -94,9 +94,9 @@ int letters_parse(
 	return 0;
 }
 
-void letters_clear(struct letters *l)
+void percent_format_clear(struct percent_format *l)
 {
 	free(l->v);
 	free(l->text);
-	*l = (struct letters){ NULL, 0, NULL, NULL };
+	*l = (struct percent_format){ NULL, 0, NULL, NULL };
 }

@@ -12,7 +12,7 @@
 
 #include "common/base/error.h"
 
-#define LETTERS_WIDTH_MAX 1000
+#define PERCENT_FORMAT_WIDTH_MAX 1000
 
 /* What Slurm calls a column: by a letter in such a format, or by name. A list of them ends with
  * NULL. */
@@ -21,15 +21,15 @@ struct slurm_name {
 	const char *column; /* ours, by name */
 };
 
-struct letter_column {
+struct percent_column {
 	const char *column;
 	const char *before; /* the text in front of it */
 	unsigned width;     /* 0: as wide as it is */
 	bool right;
 };
 
-struct letters {
-	struct letter_column *v;
+struct percent_format {
+	struct percent_column *v;
 	size_t n; /* at least 1 */
 	const char *after;
 	char *text; /* what `before` and `after` are part of */
@@ -37,11 +37,11 @@ struct letters {
 
 /* Is it such a format, where there are letters at all, and not names of columns ("JOBID,NAME%20")?
  * `known` may be NULL. */
-bool letters_meant(const char *format, const struct slurm_name *known);
+bool percent_format_meant(const char *format, const struct slurm_name *known);
 
 /* -1 with ERR_USAGE. */
-int letters_parse(
-        struct letters *out, const char *format, const struct slurm_name *known, struct error *err);
-void letters_clear(struct letters *l);
+int percent_format_parse(struct percent_format *out, const char *format,
+        const struct slurm_name *known, struct error *err);
+void percent_format_clear(struct percent_format *l);
 
 #endif

@@ -39,7 +39,7 @@ struct view {
 	bool turned[VIEW_COLUMNS_MAX];
 	size_t n_sort;
 	struct table_column layout[VIEW_COLUMNS_MAX];
-	struct letters letters; /* n == 0: names were given */
+	struct percent_format letters; /* n == 0: names were given */
 	const char *between[VIEW_COLUMNS_MAX + 1];
 	struct table *table;
 	bool csv;
@@ -507,12 +507,12 @@ static int lay_out_names(struct view *v, const char *columns, struct error *err)
 /* Each column stands behind a name that view_find() knows: test_tables tries all. */
 static int lay_out_letters(struct view *v, const char *format, struct error *err)
 {
-	if (letters_parse(&v->letters, format, v->kind->slurm, err) < 0)
+	if (percent_format_parse(&v->letters, format, v->kind->slurm, err) < 0)
 		return -1;
 	if (v->letters.n > VIEW_COLUMNS_MAX)
 		return error_set(err, ERR_USAGE, "more than %d columns", VIEW_COLUMNS_MAX);
 	for (; v->n_shown < v->letters.n; v->n_shown++) {
-		const struct letter_column *c = &v->letters.v[v->n_shown];
+		const struct percent_column *c = &v->letters.v[v->n_shown];
 		const struct view_column *column = view_find(v->kind, c->column, strlen(c->column));
 
 		v->shown[v->n_shown] = column;
@@ -527,14 +527,14 @@ static int lay_out_letters(struct view *v, const char *format, struct error *err
 
 static int lay_out(struct view *v, const char *columns, struct error *err)
 {
-	if (letters_meant(columns, v->kind->slurm))
+	if (percent_format_meant(columns, v->kind->slurm))
 		return lay_out_letters(v, columns, err);
 	return lay_out_names(v, columns, err);
 }
 
 static void forget(struct view *v)
 {
-	letters_clear(&v->letters);
+	percent_format_clear(&v->letters);
 	free(v->rows);
 	free(v);
 }

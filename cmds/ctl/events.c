@@ -90,7 +90,7 @@ static CMD_SETTER(set_since)
 
 	if (*value && !value[strspn(value, "0123456789")])
 		return count_parse(value, 1, INT64_MAX, &e->cursor, err);
-	return when_parse(value, when_now(), &e->since, err);
+	return parse_time(value, parse_time_now(), &e->since, err);
 }
 
 #define AT(member) offsetof(struct events, member)
@@ -233,7 +233,8 @@ static int run(void *input, struct error *err)
 	request.job = e->job;
 	request.by_uid = e->by_uid || e->me;
 	request.uid = e->me ? getuid() : e->uid;
-	request.since_time = e->since || e->job || e->file ? e->since : when_today(when_now());
+	request.since_time =
+	        e->since || e->job || e->file ? e->since : parse_time_today(parse_time_now());
 	request.until_time = e->until;
 	request.kinds = e->kinds.v;
 	request.n_kinds = e->kinds.n;

@@ -108,7 +108,7 @@ int gctl_backup(struct run *r, struct error *err);
 int gctl_shutdown(struct run *r, struct error *err);
 int gctl_stats(struct run *r, struct error *err);   /* gctl_stats.c */
 int gctl_wait(struct run *r, struct error *err);    /* gctl_wait.c */
-int gctl_resign(struct run *r, struct error *err);  /* gctl_renew.c */
+int gctl_renew(struct run *r, struct error *err);   /* gctl_renew.c */
 int gctl_archive(struct run *r, struct error *err); /* gctl_archive.c */
 int gctl_verify(struct run *r, struct error *err);  /* gctl_verify.c */
 /* gctl_nodes.c. `no_reason`: what is said where no reason is given; NULL: one is needed, but to

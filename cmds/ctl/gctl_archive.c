@@ -34,7 +34,7 @@ static int on_archived(const ProtobufCMessage *m, void *arg, struct error *err)
 /* --before or --older-than, as us UTC. */
 static int find_time(const struct gctl *g, int64_t *time, struct error *err)
 {
-	int64_t now = when_now();
+	int64_t now = parse_time_now();
 	uint64_t ms;
 
 	if (g->before && g->older_than)
@@ -45,7 +45,7 @@ static int find_time(const struct gctl *g, int64_t *time, struct error *err)
 		return error_hint(err, "--before=2026-01-01, or --older-than=90d");
 	}
 	if (g->before) {
-		if (when_parse(g->before, now, time, err) < 0)
+		if (parse_time(g->before, now, time, err) < 0)
 			return cmd_blame("--before", g->before, err);
 		if (*time > now)
 			return error_set(err, ERR_USAGE, "--before: must be in the past");

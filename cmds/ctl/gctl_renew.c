@@ -12,7 +12,7 @@
 
 static const struct cmd cmd = { .name = "gctl" }; /* the command named in errors */
 
-static void tell_resigned(const struct resigned *r, void *arg)
+static void tell_resigned(const struct renewed_signature *r, void *arg)
 {
 	time_t before = (time_t)r->before;
 	char when[32] = "?", job[40], *name;
@@ -41,8 +41,8 @@ static void tell_resigned(const struct resigned *r, void *arg)
 	free(name);
 }
 
-int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
-        const struct resign_wish *wish, int *done, struct error *err)
+int gctl_renew_ids(struct client *client, const struct cmd_ids *ids,
+        const struct renew_request *wish, int *done, struct error *err)
 {
 	int status = EXIT_DONE;
 
@@ -50,20 +50,21 @@ int gctl_resign_ids(struct client *client, const struct cmd_ids *ids,
 		return error_set(err, ERR_USAGE,
 		        "the tasks of an array have one signature: name all of it, %" PRIu64,
 		        ids->some[0]->job);
-	*done = resign_jobs(client, ids->whole, ids->n_whole, wish, tell_resigned, &status, err);
+	*done = renew_signatures(
+	        client, ids->whole, ids->n_whole, wish, tell_resigned, &status, err);
 	return *done < 0 ? -1 : status;
 }
 
-int gctl_resign(struct run *r, struct error *err)
+int gctl_renew(struct run *r, struct error *err)
 {
-	struct resign_wish wish = { .reason = gctl_reason(r), .unchecked = r->g->unchecked };
+	struct renew_request wish = { .reason = gctl_reason(r), .unchecked = r->g->unchecked };
 	struct cmd_ids ids = { .n = 0 };
 	int status = EXIT_DONE, done = 0;
 
 	for (size_t i = 0; i < r->n && status >= 0; i++)
 		status = cmd_ids_add(&ids, r->words[i], err) < 0 ? -1 : EXIT_DONE;
 	if (status >= 0)
-		status = gctl_resign_ids(r->client, &ids, &wish, &done, err);
+		status = gctl_renew_ids(r->client, &ids, &wish, &done, err);
 	if (status >= 0)
 		printf("Signed %d job%s\n", done, done == 1 ? "" : "s");
 	else if (ids.n_some)

@@ -36,7 +36,7 @@ static int show_job(const ProtobufCMessage *m, void *arg, struct error *err)
 	struct run *r = arg;
 
 	(void)err;
-	cmd_ids_saw(&r->g->filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&r->g->filter.ids, CMD_REPORTED(job));
 	show_object(r, &job_kind, job, m);
 	if (!r->g->json)
 		job_print_runs(job, stdout);
@@ -101,7 +101,7 @@ static void show_near(const Gpusched__Node *n)
 		rows[i] = n->devices[i]->near;
 		numbers[i] = n->devices[i]->index;
 	}
-	neartable_print(rows, numbers, n->n_devices, stdout);
+	topology_table_print(rows, numbers, n->n_devices, stdout);
 	free(rows);
 	free(numbers);
 }
@@ -228,9 +228,9 @@ static int show_past_job(const ProtobufCMessage *m, void *arg, struct error *err
 	struct run *r = arg;
 
 	(void)err;
-	if (!cmd_ids_miss(&r->g->filter.ids, CMD_TOLD(job)))
+	if (!cmd_ids_miss(&r->g->filter.ids, CMD_REPORTED(job)))
 		return 0;
-	cmd_ids_saw(&r->g->filter.ids, CMD_TOLD(job));
+	cmd_ids_saw(&r->g->filter.ids, CMD_REPORTED(job));
 	if (r->g->json && !r->past)
 		jsonout_list(&r->out, "history");
 	r->past = true;
@@ -251,7 +251,7 @@ static int show_past(struct run *r, struct error *err)
 	uint64_t *unseen = xcalloc(ids->n, sizeof(*unseen));
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
 	Gpusched__ListAcct request = GPUSCHED__LIST_ACCT__INIT;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_past_job, r, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, show_past_job, r, NULL };
 	int rc = 0;
 
 	for (size_t i = 0; i < ids->n; i++)
@@ -262,8 +262,8 @@ static int show_past(struct run *r, struct error *err)
 	request.with_runs = true;
 	request.whole = true;
 	if (filter.n_ids)
-		rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs,
-		        err);
+		rc = reassembly_ask(
+		        r->client, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 	free(unseen);
 	return rc;
 }
@@ -272,7 +272,7 @@ int gctl_show_job(struct run *r, struct error *err)
 {
 	Gpusched__JobFilter filter;
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, r, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, show_job, r, NULL };
 	struct filter *f = &r->g->filter;
 	int rc;
 
@@ -287,7 +287,8 @@ int gctl_show_job(struct run *r, struct error *err)
 	request.with_runs = true;
 	request.whole = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "jobs");
-	rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
+	rc = reassembly_ask(
+	        r->client, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &request.base, &jobs, err);
 	if (rc >= 0 || err->code == ERR_NO_JOB)
 		rc = show_past(r, err);
 	return gctl_end(r, cmd_ids_end(&f->ids, rc, "not known", err), err);
@@ -320,7 +321,7 @@ int gctl_list_nodes(
 
 int gctl_show_node(struct run *r, struct error *err)
 {
-	struct whole nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, show_node, r, NULL };
+	struct reassembly nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, show_node, r, NULL };
 	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
 	struct cmd_list names = { .n = 0 };
 	int rc = gctl_take_nodes(r->words, r->n, &names, err);
@@ -331,17 +332,16 @@ int gctl_show_node(struct run *r, struct error *err)
 	request.devices = true;
 	request.whole = true;
 	if (rc >= 0)
-		rc = whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base,
-		        &nodes, err);
+		rc = reassembly_ask(
+		        r->client, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, &nodes, err);
 	cmd_list_clear(&names);
 	return gctl_end(r, rc, err);
 }
 
 int gctl_show_partition(struct run *r, struct error *err)
 {
-	struct whole partitions = {
-		GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, show_partition, r, NULL
-	};
+	struct reassembly partitions = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, show_partition, r,
+		NULL };
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
 
 	request.names = (char **)r->words;
@@ -349,7 +349,7 @@ int gctl_show_partition(struct run *r, struct error *err)
 	request.whole = true;
 	jsonout_begin(&r->out, stdout, client_conf(r->client)->cluster, "partitions");
 	return gctl_end(r,
-	        whole_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base,
+	        reassembly_ask(r->client, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &request.base,
 	                &partitions, err),
 	        err);
 }

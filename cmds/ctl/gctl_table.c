@@ -26,8 +26,7 @@ const struct subcommand gctl_subcommands[] = {
 	        EXAMPLES("  gctl stats\n"
 	                 "  gctl stats --by=user\n") },
 	{ NULL, { "show", "job" }, "ID...", 1, MANY, TAKES_JSON | TAKES_SCRIPT, false,
-	        gctl_show_job, NULL,
-	        "All about jobs; with --script or --env what they run",
+	        gctl_show_job, NULL, "All about jobs; with --script or --env what they run",
 	        EXAMPLES("  gctl show job 4812\n"
 	                 "  gctl show job 4812_7 --json\n"
 	                 "  gctl show job 4812 --script >job.sh\n") },
@@ -36,8 +35,7 @@ const struct subcommand gctl_subcommands[] = {
 	        EXAMPLES("  gctl show node h04\n"
 	                 "  gctl show node h[01-16] --json\n") },
 	{ NULL, { "show", "partition" }, "[NAME...]", 0, MANY, TAKES_JSON, false,
-	        gctl_show_partition, NULL,
-	        "All about partitions",
+	        gctl_show_partition, NULL, "All about partitions",
 	        EXAMPLES("  gctl show partition\n"
 	                 "  gctl show partition batch\n") },
 	{ NULL, { "show", "config" }, "[SECTION...]", 0, MANY, 0, false, gctl_show_config, NULL,
@@ -49,39 +47,31 @@ const struct subcommand gctl_subcommands[] = {
 	        EXAMPLES("  gctl show hostnames 'h[07-08],m1'\n"
 	                 "  gctl show hostnames            in a job: its nodes\n") },
 	{ NULL, { "show", "hostlist" }, "NAMES", 1, 1, 0, true, gctl_show_hostlist, NULL,
-	        "The short list of these names",
-	        EXAMPLES("  gctl show hostlist h07,h08,m1\n") },
+	        "The short list of these names", EXAMPLES("  gctl show hostlist h07,h08,m1\n") },
 	{ NULL, { "events" }, "[OPTION...]", 0, 0, 0, false, NULL, events_main,
-	        "The audit trail: changes with user, time, host and reason",
-	        NULL },
+	        "The audit trail: changes with user, time, host and reason", NULL },
 	{ .heading = "Jobs:" },
 	{ NULL, { "hold" }, "ID...", 0, MANY, TAKES_JOBS | TAKES_REASON, false, gctl_control_jobs,
-	        NULL,
-	        "Hold waiting jobs: they do not start until they are released",
+	        NULL, "Hold waiting jobs: they do not start until they are released",
 	        EXAMPLES("  gctl hold 4812 4813\n"
 	                 "  gctl hold --user=ana --name=embed --reason='disk full'\n") },
 	{ NULL, { "release" }, "ID...", 0, MANY, TAKES_JOBS | TAKES_REASON, false,
-	        gctl_control_jobs, NULL,
-	        "Release held jobs",
+	        gctl_control_jobs, NULL, "Release held jobs",
 	        EXAMPLES("  gctl release 4812\n"
 	                 "  gctl release --user=ana --name=embed\n") },
 	{ NULL, { "requeue" }, "ID...", 0, MANY, TAKES_JOBS | TAKES_REASON | TAKES_HOLD, false,
-	        gctl_control_jobs, NULL,
-	        "Requeue jobs; running ones are stopped first",
+	        gctl_control_jobs, NULL, "Requeue jobs; running ones are stopped first",
 	        EXAMPLES("  gctl requeue 4812\n"
 	                 "  gctl requeue --hold 4812\n"
 	                 "  gctl requeue --nodes=h04 --reason='bad driver'\n") },
 	{ NULL, { "suspend" }, "ID...", 0, MANY, TAKES_JOBS | TAKES_REASON, false,
-	        gctl_control_jobs, NULL,
-	        "Suspend running jobs; they keep their GPUs",
+	        gctl_control_jobs, NULL, "Suspend running jobs; they keep their GPUs",
 	        EXAMPLES("  gctl suspend 4812\n"
 	                 "  gctl resume 4812\n") },
 	{ NULL, { "update" }, "ID... OPTION...", 0, 0, 0, false, NULL, update_main,
-	        "Change what waiting jobs ask for",
-	        NULL },
-	{ NULL, { "renew" }, "ID...", 1, MANY, TAKES_REASON | TAKES_UNCHECKED, false, gctl_resign,
-	        NULL,
-	        "Renew the signature of your jobs, so that they can start after a long wait",
+	        "Change what waiting jobs ask for", NULL },
+	{ NULL, { "renew" }, "ID...", 1, MANY, TAKES_REASON | TAKES_UNCHECKED, false, gctl_renew,
+	        NULL, "Renew the signature of your jobs, so that they can start after a long wait",
 	        EXAMPLES("  gctl renew 4812 4813\n") },
 	{ NULL, { "wait" }, "ID...", 1, MANY, 0, false, gctl_wait, NULL,
 	        "Wait until jobs, arrays or tasks have ended; the highest exit status is its own",
@@ -89,14 +79,12 @@ const struct subcommand gctl_subcommands[] = {
 	                 "  gctl wait 4820_[0-9]\n") },
 	{ .heading = "Nodes and partitions:" },
 	{ NULL, { "drain" }, "NODES[:GPU] REASON...", 1, MANY, TAKES_REASON, false, gctl_drain,
-	        NULL,
-	        "Start no new jobs there; running jobs go on",
+	        NULL, "Start no new jobs there; running jobs go on",
 	        EXAMPLES("  gctl drain h04 new driver\n"
 	                 "  gctl drain 'h[01-08]' --reason='power at noon'\n"
 	                 "  gctl drain h04:5 ECC errors     one GPU\n") },
 	{ NULL, { "resume" }, "NODES[:GPU] | ID...", 1, MANY, TAKES_REASON, false, gctl_resume,
-	        NULL,
-	        "Let nodes accept jobs again; let suspended jobs go on",
+	        NULL, "Let nodes accept jobs again; let suspended jobs go on",
 	        EXAMPLES("  gctl resume h04\n"
 	                 "  gctl resume h04:5\n"
 	                 "  gctl resume 4812\n") },
@@ -106,17 +94,15 @@ const struct subcommand gctl_subcommands[] = {
 	        EXAMPLES("  gctl node down h04 no network\n"
 	                 "  gctl node down h04 --confirmed-off\n") },
 	{ NULL, { "node", "clear" }, "NODES REASON...", 1, MANY, TAKES_REASON, false,
-	        gctl_node_clear, NULL,
-	        "Kill runs that belong to no known job",
+	        gctl_node_clear, NULL, "Kill runs that belong to no known job",
 	        EXAMPLES("  gctl node clear h04 left by an older database\n") },
 	{ NULL, { "partition" }, "NAME STATE", 2, 2, TAKES_REASON, false, gctl_partition, NULL,
 	        "Make it up, drain, down or inactive, whatever gpusched.conf says",
 	        EXAMPLES("  gctl partition batch drain --reason='maintenance'\n"
 	                 "  gctl partition batch up\n") },
 	{ .heading = "The controller:" },
-	{ NULL, { "reconfigure" }, "", 0, 0, TAKES_REASON | TAKES_DRY_RUN, false,
-	        gctl_reconfigure, NULL,
-	        "Read gpusched.conf again; a file with a mistake changes nothing",
+	{ NULL, { "reconfigure" }, "", 0, 0, TAKES_REASON | TAKES_DRY_RUN, false, gctl_reconfigure,
+	        NULL, "Read gpusched.conf again; a file with a mistake changes nothing",
 	        EXAMPLES("  gctl reconfigure --dry-run\n"
 	                 "  gctl reconfigure\n") },
 	{ NULL, { "backup" }, "FILE", 1, 1, TAKES_REASON | TAKES_QUIET, false, gctl_backup, NULL,
@@ -127,8 +113,7 @@ const struct subcommand gctl_subcommands[] = {
 	        "Check a backup as a start would, on the controller's host",
 	        EXAMPLES("  gctl verify /srv/backup/state.db\n") },
 	{ NULL, { "archive" }, "FILE", 1, 1, TAKES_AGE | TAKES_REASON | TAKES_QUIET, false,
-	        gctl_archive, NULL,
-	        "Copy old history into a file, on the controller's host",
+	        gctl_archive, NULL, "Copy old history into a file, on the controller's host",
 	        EXAMPLES("  gctl archive /srv/2025.db --before=2026-01-01\n"
 	                 "  gctl archive /srv/old.db --older-than=90d --delete\n") },
 	{ NULL, { "shutdown" }, "", 0, 0, TAKES_REASON, false, gctl_shutdown, NULL,
@@ -139,11 +124,9 @@ const struct subcommand gctl_subcommands[] = {
 	        "Error codes, with exit status and meaning",
 	        EXAMPLES("  gctl list-errors | grep node\n") },
 	{ NULL, { "list-reasons" }, "", 0, 0, 0, true, gctl_list_reasons, NULL,
-	        "Reasons why a job waits or how it ended",
-	        EXAMPLES("  gctl list-reasons\n") },
+	        "Reasons why a job waits or how it ended", EXAMPLES("  gctl list-reasons\n") },
 	{ NULL, { "help" }, "[SUBCOMMAND]", 0, 0, 0, false, NULL, help_main,
-	        "All about one subcommand, as SUBCOMMAND --help",
-	        NULL },
+	        "All about one subcommand, as SUBCOMMAND --help", NULL },
 	{ .heading = NULL },
 };
 

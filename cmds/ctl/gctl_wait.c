@@ -55,7 +55,7 @@ static bool has_ended(const struct awaited *a, const Gpusched__Job *job)
 	bool has;
 
 	if (a->id != job->id)
-		return a->task == TASK_NONE && cmd_id_is_task(a->id, CMD_TOLD(job));
+		return a->task == TASK_NONE && cmd_id_is_task(a->id, CMD_REPORTED(job));
 	if (a->task == TASK_NONE)
 		return !*job->tasks; /* of an array all of it */
 	if (taskset_parse_kept(job->tasks, &set, NULL) < 0)
@@ -106,10 +106,10 @@ static void fill_request(const struct waiting *w, Gpusched__WaitJobs *m, Gpusche
 static int wait_for(struct run *r, struct waiting *w, struct error *err)
 {
 	Gpusched__WaitJobs m = GPUSCHED__WAIT_JOBS__INIT;
-	struct whole ended = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_ended, w, NULL };
-	struct client_call call = {
-		CLIENT_CALL(WAIT_JOBS, &m.base, JOB_CHUNK, whole_chunk, &ended), .timeout_ms = -1
-	};
+	struct reassembly ended = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, take_ended, w, NULL };
+	struct client_call call = { CLIENT_CALL(WAIT_JOBS, &m.base, JOB_CHUNK, reassembly_chunk,
+		                            &ended),
+		.timeout_ms = -1 };
 	Gpusched__JobTasks *tasks = xcalloc(w->n, sizeof(*tasks));
 	char(*texts)[12] = xcalloc(w->n, sizeof(*texts));
 	struct error why = { .code = ERR_NONE };
@@ -120,7 +120,7 @@ static int wait_for(struct run *r, struct waiting *w, struct error *err)
 	do {
 		fill_request(w, &m, tasks, texts);
 		rc = client_call(r->client, &call, &why);
-		whole_clear(&ended);
+		reassembly_clear(&ended);
 	} while (rc < 0 && client_pause(r->client, &why));
 	free(m.ids);
 	free(m.tasks);

@@ -260,9 +260,7 @@ static int respecify(const struct update *u, int *done, struct error *err)
 		.said_show_output = u->show_output,
 		.show_output = o->show_output,
 		.max_attempts = o->max_attempts };
-	struct resign_wish wish = {
-		.change = &change, .reason = u->reason ? u->reason : ""
-	};
+	struct renew_request wish = { .change = &change, .reason = u->reason ? u->reason : "" };
 	struct client *client = cwd || !o->chdir ? client_new(NULL, err) : NULL;
 	int status = -1;
 
@@ -271,7 +269,7 @@ static int respecify(const struct update *u, int *done, struct error *err)
 	if (client) {
 		cmd_tell_retry(&cmd, client);
 		cmd_tell_warnings(&cmd, client);
-		status = gctl_resign_ids(client, &u->filter.ids, &wish, done, err);
+		status = gctl_renew_ids(client, &u->filter.ids, &wish, done, err);
 		client_free(client);
 	}
 	free(cwd);

@@ -11,7 +11,7 @@
 /* --- as they are ---------------------------------------------------------------------------- */
 
 struct looking {
-	look_on *on;
+	query_on *on;
 	void *arg;
 	struct jobset unseen;
 };
@@ -31,7 +31,7 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Job *j = (const Gpusched__Job *)m;
 	struct looking *l = arg;
-	const struct look look = { j->id, j->tasks, j->state, j->reason, has_ended(j->state),
+	const struct query_job look = { j->id, j->tasks, j->state, j->reason, has_ended(j->state),
 		j->exit_code, j->exit_signal, j->start_time };
 
 	(void)err;
@@ -44,8 +44,8 @@ static int on_past_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	const Gpusched__Acct *j = (const Gpusched__Acct *)m;
 	struct looking *l = arg;
-	const struct look look = { j->id, j->tasks, j->state, "", has_ended(j->state), j->exit_code,
-		j->exit_signal, j->start_time };
+	const struct query_job look = { j->id, j->tasks, j->state, "", has_ended(j->state),
+		j->exit_code, j->exit_signal, j->start_time };
 
 	(void)err;
 	l->on(&look, l->arg);
@@ -71,30 +71,30 @@ static int list_now(struct client *c, struct looking *l, struct error *err)
 	Gpusched__ListJobs list = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter;
 	struct jobset_message names;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job, l, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job, l, NULL };
 	int rc;
 
 	make_filter(&l->unseen, &names, &filter);
 	list.filter = &filter;
 	list.whole = true;
-	rc = whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base, &jobs, err);
+	rc = reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &list.base, &jobs, err);
 	jobset_message_clear(&names);
 	return rc;
 }
 
-static int list_past(
-        struct client *c, const struct jobset *set, whole_item *on, void *arg, struct error *err)
+static int list_past(struct client *c, const struct jobset *set, reassembled_item *on, void *arg,
+        struct error *err)
 {
 	Gpusched__ListAcct list = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter;
 	struct jobset_message names;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on, arg, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on, arg, NULL };
 	int rc;
 
 	make_filter(set, &names, &filter);
 	list.filter = &filter;
 	list.whole = true;
-	rc = whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &list.base, &jobs, err);
+	rc = reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &list.base, &jobs, err);
 	jobset_message_clear(&names);
 	return rc;
 }
@@ -105,7 +105,7 @@ static int told(int rc, const struct error *err)
 	return rc < 0 && err->code == ERR_NO_JOB ? 0 : rc;
 }
 
-int look_jobs(struct client *c, const struct jobset *set, look_on *on, void *arg,
+int query_jobs(struct client *c, const struct jobset *set, query_on *on, void *arg,
         struct jobset *unknown, struct error *err)
 {
 	struct looking l = { .on = on, .arg = arg };
@@ -160,7 +160,7 @@ static int until(int64_t timeout_ms)
 	                                : (int)timeout_ms;
 }
 
-int look_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, struct error *err)
+int query_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, struct error *err)
 {
 	Gpusched__WaitJobs wait = GPUSCHED__WAIT_JOBS__INIT;
 	struct jobset_message names;
@@ -210,7 +210,7 @@ static int on_account(const ProtobufCMessage *m, void *arg, struct error *err)
 	return 0;
 }
 
-int look_account(struct client *c, uint64_t id, uint32_t task,
+int query_account(struct client *c, uint64_t id, uint32_t task,
         void (*on)(const Gpusched__Acct *account, void *arg), void *arg, struct error *err)
 {
 	struct jobset one = { .v = NULL };

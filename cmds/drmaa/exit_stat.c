@@ -11,7 +11,7 @@
 #define SIGNAL(stat) (((stat) >> 8) & 0xff)
 #define ABORTED      (1 << 16)
 
-int ending_stat(const struct look *job)
+int exit_stat(const struct query_job *job)
 {
 	bool itself = !strcmp(job->state, "COMPLETED") || !strcmp(job->state, "FAILED");
 	bool told = !strcmp(job->state, "COMPLETED") || job->exit_code || job->exit_signal;

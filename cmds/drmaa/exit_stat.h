@@ -9,6 +9,6 @@
 
 #include "cmds/drmaa/controller_queries.h"
 
-int ending_stat(const struct look *job);
+int exit_stat(const struct query_job *job);
 
 #endif

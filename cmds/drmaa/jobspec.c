@@ -139,7 +139,7 @@ static int set_time(const struct making *m, enum attribute a, int64_t *us)
 {
 	struct error err;
 
-	return !text(m, a) || value_time(text(m, a), when_now(), us, &err) == 0
+	return !text(m, a) || value_time(text(m, a), parse_time_now(), us, &err) == 0
 	               ? DRMAA_ERRNO_SUCCESS
 	               : blame(m, a, &err);
 }

@@ -225,7 +225,7 @@ static const struct {
 	{ "COMPLETED", NULL, DRMAA_PS_DONE },
 };
 
-static void keep_ps(const struct look *job, void *arg)
+static void keep_ps(const struct query_job *job, void *arg)
 {
 	size_t i = 0, n = sizeof(states) / sizeof(states[0]);
 
@@ -253,7 +253,7 @@ int drmaa_job_ps(const char *job_id, int *remote_ps, char *error_diagnosis, size
 		return code;
 	*remote_ps = DRMAA_PS_UNDETERMINED;
 	jobset_add(&job, id, task);
-	rc = look_jobs(c, &job, keep_ps, remote_ps, &unknown, &err);
+	rc = query_jobs(c, &job, keep_ps, remote_ps, &unknown, &err);
 	if (rc < 0)
 		code = fail_as(DIAGNOSIS, &err, DRMAA_ERRNO_INTERNAL_ERROR);
 	else if (unknown.n)

@@ -35,7 +35,7 @@ static int wait_for(
 {
 	struct error err;
 	int64_t ms = left(deadline);
-	int rc = ms ? look_wait(c, jobs, ms, &err) : 1;
+	int rc = ms ? query_wait(c, jobs, ms, &err) : 1;
 
 	if (rc < 0)
 		return fail_as(d, &err, DRMAA_ERRNO_INTERNAL_ERROR);
@@ -73,10 +73,10 @@ struct found {
 	bool more;              /* others go to session_saw() */
 };
 
-static void find_ended(const struct look *job, void *arg)
+static void find_ended(const struct query_job *job, void *arg)
 {
 	struct found *f = arg;
-	struct session_end end = { .id = job->id, .stat = ending_stat(job) };
+	struct session_end end = { .id = job->id, .stat = exit_stat(job) };
 
 	if (!job->ended || !jobset_first(f->among, job->id, job->tasks, &end.task))
 		return;
@@ -115,7 +115,7 @@ static int give_rusage(struct client *c, const struct session_end *end,
 
 	if (!rusage)
 		return DRMAA_ERRNO_SUCCESS;
-	if (look_account(c, end->id, end->task, add_account, &list, &err) < 0) {
+	if (query_account(c, end->id, end->task, add_account, &list, &err) < 0) {
 		list_clear(&list);
 		return fail_as(d, &err, DRMAA_ERRNO_INTERNAL_ERROR);
 	}
@@ -163,7 +163,7 @@ static int look_once(
 
 	f->among = &jobs;
 	f->more = !strcmp(job_id, DRMAA_JOB_IDS_SESSION_ANY);
-	if (code == DRMAA_ERRNO_SUCCESS && look_jobs(c, &jobs, find_ended, f, &unknown, &err) < 0)
+	if (code == DRMAA_ERRNO_SUCCESS && query_jobs(c, &jobs, find_ended, f, &unknown, &err) < 0)
 		code = fail_as(d, &err, DRMAA_ERRNO_INTERNAL_ERROR);
 	else if (code == DRMAA_ERRNO_SUCCESS && !f->any && unknown.n)
 		code = tell_unknown(&unknown, d);
@@ -229,7 +229,7 @@ int drmaa_wait(const char *job_id, char *job_id_out, size_t job_id_out_len, int 
 
 /* --- drmaa_synchronize() -------------------------------------------------------------------- */
 
-static void take_ended(const struct look *job, void *arg)
+static void take_ended(const struct query_job *job, void *arg)
 {
 	if (job->ended)
 		jobset_take(arg, job->id, job->tasks);
@@ -270,7 +270,7 @@ static int wait_all(
 		struct error err;
 
 		jobset_copy(&asked, &rest);
-		if (look_jobs(c, &asked, take_ended, &rest, &unknown, &err) < 0)
+		if (query_jobs(c, &asked, take_ended, &rest, &unknown, &err) < 0)
 			code = fail_as(d, &err, DRMAA_ERRNO_INTERNAL_ERROR);
 		else if (unknown.n && !all)
 			code = fail_with(d, DRMAA_ERRNO_INVALID_JOB, "job %" PRIu64 " is not known",

@@ -16,13 +16,13 @@
 
 enum key { LOOKS = 1, WAKES };
 
-struct asker {
+struct controller_query {
 	struct worker_pool *pool;
-	struct source *source; /* of the thread that looks, while it does */
+	struct service_watch *source; /* of the thread that looks, while it does */
 	struct client *client; /* of the thread that wakes, while it does */
 	char *const *names;
 	size_t n;
-	struct asker_ops ops;
+	struct controller_query_ops ops;
 	bool looks, wakes;             /* under way */
 	bool look_failed, wake_failed; /* it was said */
 	struct word {
@@ -34,10 +34,10 @@ struct asker {
 /* --- where it answers ------------------------------------------------------------------------- */
 
 struct look {
-	struct asker *asker;
+	struct controller_query *query;
 	struct found {
-		enum asker_state state;
-		struct asker_address *v;
+		enum controller_query_state state;
+		struct controller_query_address *v;
 		size_t n;
 	} * found; /* of each service */
 	int rc;
@@ -48,7 +48,7 @@ static void look_free(void *arg)
 {
 	struct look *l = arg;
 
-	for (size_t i = 0; i < l->asker->n; i++)
+	for (size_t i = 0; i < l->query->n; i++)
 		free(l->found[i].v);
 	free(l->found);
 	free(l);
@@ -68,11 +68,12 @@ static void add_address(struct found *f, const struct endpoint *e)
 	freeaddrinfo(all);
 }
 
-static enum asker_state state_of(const struct feed_service *s)
+static enum controller_query_state state_of(const struct feed_service *s)
 {
 	if (!s || !strcmp(s->state, SERVICE_UNKNOWN))
-		return ASKER_UNKNOWN;
-	return strcmp(s->state, "STOPPED") != 0 ? ASKER_STANDS : ASKER_STOPPED;
+		return CONTROLLER_QUERY_UNKNOWN;
+	return strcmp(s->state, "STOPPED") != 0 ? CONTROLLER_QUERY_STANDS
+	                                        : CONTROLLER_QUERY_STOPPED;
 }
 
 static void look_run(void *arg)
@@ -80,11 +81,11 @@ static void look_run(void *arg)
 	struct look *l = arg;
 	struct feed feed;
 
-	l->rc = source_ask(l->asker->source, &feed, &l->err);
+	l->rc = service_watch_ask(l->query->source, &feed, &l->err);
 	if (l->rc < 0)
 		return;
-	for (size_t i = 0; i < l->asker->n; i++) {
-		const struct feed_service *s = feed_find(&feed, l->asker->names[i]);
+	for (size_t i = 0; i < l->query->n; i++) {
+		const struct feed_service *s = feed_find(&feed, l->query->names[i]);
 
 		l->found[i].state = state_of(s);
 		for (size_t k = 0; s && k < s->n; k++)
@@ -97,7 +98,7 @@ static void look_run(void *arg)
 static void look_done(void *arg)
 {
 	struct look *l = arg;
-	struct asker *a = l->asker;
+	struct controller_query *a = l->query;
 
 	a->looks = false;
 	if (l->rc < 0 && !a->look_failed)
@@ -111,14 +112,14 @@ static void look_done(void *arg)
 
 static const struct worker_ops look_ops = { look_run, look_done, look_free };
 
-void asker_look(struct asker *a)
+void controller_query_ask(struct controller_query *a)
 {
 	struct look *l;
 
 	if (a->looks)
 		return;
 	l = xcalloc(1, sizeof(*l));
-	l->asker = a;
+	l->query = a;
 	l->found = xcalloc(a->n, sizeof(*l->found));
 	a->looks = worker_submit(a->pool, LOOKS, &look_ops, l, NULL);
 	if (!a->looks)
@@ -128,7 +129,7 @@ void asker_look(struct asker *a)
 /* --- waking ----------------------------------------------------------------------------------- */
 
 struct wake {
-	struct asker *asker;
+	struct controller_query *query;
 	size_t service;
 	uint32_t held;
 	int rc;
@@ -142,22 +143,22 @@ static void wake_run(void *arg)
 	char reason[] = "";
 
 	m.verb = GPUSCHED__SERVICE_CONTROL__VERB__WAKE;
-	m.name = w->asker->names[w->service];
+	m.name = w->query->names[w->service];
 	m.held = w->held;
 	m.reason = reason;
-	w->rc = service_control(w->asker->client, &m, &w->err);
+	w->rc = service_control(w->query->client, &m, &w->err);
 	/* The connection was older and had ended: the request did nothing, or it can be sent
 	 * again. */
 	if (w->rc < 0 && w->err.code == ERR_UNREACHABLE)
-		w->rc = service_control(w->asker->client, &m, &w->err);
+		w->rc = service_control(w->query->client, &m, &w->err);
 }
 
-static void send_words(struct asker *a);
+static void send_words(struct controller_query *a);
 
 static void wake_done(void *arg)
 {
 	struct wake *w = arg;
-	struct asker *a = w->asker;
+	struct controller_query *a = w->query;
 
 	a->wakes = false;
 	if (w->rc < 0 && !a->wake_failed)
@@ -170,7 +171,7 @@ static void wake_done(void *arg)
 static const struct worker_ops wake_ops = { wake_run, wake_done, free };
 
 /* The next word that is due. */
-static void send_words(struct asker *a)
+static void send_words(struct controller_query *a)
 {
 	for (size_t i = 0; !a->wakes && i < a->n; i++) {
 		struct wake *w;
@@ -178,7 +179,7 @@ static void send_words(struct asker *a)
 		if (!a->words[i].due)
 			continue;
 		w = xcalloc(1, sizeof(*w));
-		*w = (struct wake){ .asker = a, .service = i, .held = a->words[i].held };
+		*w = (struct wake){ .query = a, .service = i, .held = a->words[i].held };
 		a->words[i].due = false;
 		a->wakes = worker_submit(a->pool, WAKES, &wake_ops, w, NULL);
 		if (!a->wakes) {
@@ -188,7 +189,7 @@ static void send_words(struct asker *a)
 	}
 }
 
-void asker_wake(struct asker *a, size_t service, uint32_t held)
+void controller_query_wake(struct controller_query *a, size_t service, uint32_t held)
 {
 	a->words[service] = (struct word){ held, true };
 	send_words(a);
@@ -196,32 +197,32 @@ void asker_wake(struct asker *a, size_t service, uint32_t held)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-struct asker *asker_new(struct event_base *base, char *const *names, size_t n,
-        const struct asker_ops *ops, struct error *err)
+struct controller_query *controller_query_new(struct event_base *base, char *const *names, size_t n,
+        const struct controller_query_ops *ops, struct error *err)
 {
 	const struct worker_limits limits = { .threads = 2, .max_queued = 4, .max_per_key = 2 };
-	const struct source_which which = { .names = names, .n = n };
-	struct asker *a = xcalloc(1, sizeof(*a));
+	const struct service_watch_which which = { .names = names, .n = n };
+	struct controller_query *a = xcalloc(1, sizeof(*a));
 
-	*a = (struct asker){ .names = names, .n = n, .ops = *ops };
+	*a = (struct controller_query){ .names = names, .n = n, .ops = *ops };
 	a->words = xcalloc(n, sizeof(*a->words));
-	a->source = source_new(&which, err);
+	a->source = service_watch_new(&which, err);
 	a->client = a->source ? client_new(NULL, err) : NULL;
 	a->pool = a->client ? worker_pool_new(base, &limits, err) : NULL;
 	if (!a->pool) {
-		asker_free(a);
+		controller_query_free(a);
 		return NULL;
 	}
 	client_set_retry(a->client, 0);
 	return a;
 }
 
-void asker_free(struct asker *a)
+void controller_query_free(struct controller_query *a)
 {
 	if (!a)
 		return;
 	worker_pool_free(a->pool);
-	source_free(a->source);
+	service_watch_free(a->source);
 	client_free(a->client);
 	free(a->words);
 	free(a);

@@ -14,36 +14,36 @@
 #include "common/base/error.h"
 
 struct event_base;
-struct asker;
+struct controller_query;
 
-struct asker_address {
+struct controller_query_address {
 	struct sockaddr_storage to;
 	socklen_t len;
 };
 
-enum asker_state {
-	ASKER_UNKNOWN, /* the controller has no such service */
-	ASKER_STANDS,
-	ASKER_STOPPED, /* it is being stopped, and will start no replica any more */
+enum controller_query_state {
+	CONTROLLER_QUERY_UNKNOWN, /* the controller has no such service */
+	CONTROLLER_QUERY_STANDS,
+	CONTROLLER_QUERY_STOPPED, /* it is being stopped, and will start no replica any more */
 };
 
-struct asker_ops {
+struct controller_query_ops {
 	/* The replicas of a service that serve, once for each service and answer. */
-	void (*found)(void *arg, size_t service, enum asker_state state,
-	        const struct asker_address *v, size_t n);
+	void (*found)(void *arg, size_t service, enum controller_query_state state,
+	        const struct controller_query_address *v, size_t n);
 	void *arg;
 };
 
 /* Borrows the names, n of them; a service's number is its place there. NULL with `err`. */
-struct asker *asker_new(struct event_base *base, char *const *names, size_t n,
-        const struct asker_ops *ops, struct error *err);
-void asker_free(struct asker *a); /* NULL is fine */
+struct controller_query *controller_query_new(struct event_base *base, char *const *names, size_t n,
+        const struct controller_query_ops *ops, struct error *err);
+void controller_query_free(struct controller_query *a); /* NULL is fine */
 
 /* Ask for all services, unless an answer is still awaited. */
-void asker_look(struct asker *a);
+void controller_query_ask(struct controller_query *a);
 
 /* Tell the controller that so many requests wait for the service; 0: none does any more. The last
  * word for each service counts. */
-void asker_wake(struct asker *a, size_t service, uint32_t held);
+void controller_query_wake(struct controller_query *a, size_t service, uint32_t held);
 
 #endif

@@ -29,11 +29,11 @@
 #define EMPTY_MS     100 /* so often it is looked whether the last connection has ended */
 
 struct gactivate {
-	struct gates_limits limits;
+	struct held_connections_limits limits;
 	char **names;
-	struct gate_at *at;
+	struct held_connections_at *at;
 	size_t n;
-	struct gates *gates;
+	struct held_connections *held;
 	struct event_base *base;
 	struct event *empty;
 	bool ending;
@@ -49,7 +49,7 @@ static const struct cmd_option table[] = {
 	CMD_TABLE_END,
 };
 
-static int parse_at(const char *text, struct gate_at *at, struct error *err)
+static int parse_at(const char *text, struct held_connections_at *at, struct error *err)
 {
 	struct addrinfo *found = listen_at(text, 1, err);
 
@@ -129,7 +129,7 @@ static void check_empty(evutil_socket_t fd, short what, void *arg)
 	struct gactivate *g = arg;
 
 	(void)fd, (void)what;
-	if (gates_are_empty(g->gates))
+	if (held_connections_are_none(g->held))
 		event_base_loopbreak(g->base);
 	else
 		evtimer_add(g->empty, &again);
@@ -145,7 +145,7 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
 		return;
 	}
 	g->ending = true;
-	gates_close(g->gates);
+	held_connections_close(g->held);
 	check_empty(-1, 0, g);
 }
 
@@ -153,8 +153,8 @@ static int serve(struct gactivate *g, struct error *err)
 {
 	struct event *term, *interrupt;
 
-	g->gates = gates_new(g->base, g->names, g->at, g->n, &g->limits, err);
-	if (!g->gates)
+	g->held = held_connections_new(g->base, g->names, g->at, g->n, &g->limits, err);
+	if (!g->held)
 		return -1;
 	g->empty = evtimer_new(g->base, check_empty, g);
 	term = evsignal_new(g->base, SIGTERM, on_term, g);
@@ -166,7 +166,7 @@ static int serve(struct gactivate *g, struct error *err)
 	event_free(term);
 	event_free(interrupt);
 	event_free(g->empty);
-	gates_free(g->gates);
+	held_connections_free(g->held);
 	return EXIT_DONE;
 }
 

@@ -27,7 +27,7 @@ struct gfeed {
 	bool mine, all;
 	struct output *outputs;
 	size_t n_outputs;
-	struct source *source;
+	struct service_watch *source;
 	struct feed feed;  /* what the controller said last */
 	bool known;        /* it has said something */
 	int64_t silent_ms; /* it does not answer since then; 0: it does */
@@ -174,7 +174,7 @@ static _Noreturn void follow(struct gfeed *g)
 	for (;;) {
 		struct feed fresh;
 		struct error why;
-		int rc = source_wait(g->source, TICK_MS, &fresh, &why);
+		int rc = service_watch_wait(g->source, TICK_MS, &fresh, &why);
 
 		if (rc < 0)
 			note_silence(g, &why);
@@ -195,18 +195,18 @@ static _Noreturn void follow(struct gfeed *g)
 static int run(void *input, struct error *err)
 {
 	struct gfeed *g = input;
-	struct source_which which;
+	struct service_watch_which which;
 
 	if (check(g, err) < 0 || log_open("stderr", "info", "gfeed", err) < 0)
 		return -1;
-	which = (struct source_which){
+	which = (struct service_watch_which){
 		.names = g->services.v, .n = g->services.n, .mine = g->mine
 	};
-	g->source = source_new(&which, err);
+	g->source = service_watch_new(&which, err);
 	if (!g->source)
 		return -1;
 	for (size_t i = 0; i < g->n_outputs; i++) {
-		g->outputs[i].how.cluster = source_cluster(g->source);
+		g->outputs[i].how.cluster = service_watch_cluster(g->source);
 		g->outputs[i].how.silent_text = g->silent_text;
 	}
 	signal(SIGPIPE, SIG_IGN);

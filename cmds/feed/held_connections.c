@@ -25,40 +25,40 @@
 
 enum held_state { SILENT, WAITING, CONNECTING };
 
-struct gate;
+struct service_port;
 
 struct held {
 	TAILQ_ENTRY(held) next;
-	struct gate *gate;
+	struct service_port *port;
 	struct bufferevent *client, *server; /* server: CONNECTING */
 	struct event *timer;
 	enum held_state state;
 	bool ended; /* the client says no more */
 };
 
-struct gate {
-	struct gates *all;
+struct service_port {
+	struct held_connections *all;
 	const char *name;
 	size_t number;
 	struct evconnlistener *listener;
 	TAILQ_HEAD(, held) held;
 	uint32_t waiting;        /* WAITING or CONNECTING */
 	uint32_t told;           /* the number that the controller was told */
-	struct asker_address *v; /* where it answers */
+	struct controller_query_address *v; /* where it answers */
 	size_t n, turn;
 	int64_t found_ms; /* as it was then; INT64_MIN: not known */
 	bool known;       /* the controller had the service once */
 };
 
-struct gates {
+struct held_connections {
 	struct event_base *base;
-	struct asker *asker;
-	struct gates_limits limits;
-	struct gate *v;
+	struct controller_query *query;
+	struct held_connections_limits limits;
+	struct service_port *v;
 	size_t n;
 	unsigned held, spliced, refused;
 	struct event *look, *wake, *resume;
-	bool crowded; /* it was said */
+	bool full_logged; /* it was said */
 };
 
 static void run_after(struct event *timer, uint64_t ms)
@@ -69,39 +69,39 @@ static void run_after(struct event *timer, uint64_t ms)
 }
 
 /* Asks the timers' questions again only while something waits. */
-static void run_timers(struct gates *g)
+static void run_timers(struct held_connections *g)
 {
 	if (!evtimer_pending(g->look, NULL))
-		run_after(g->look, GATE_LOOK_MS);
+		run_after(g->look, HELD_POLL_MS);
 	if (!evtimer_pending(g->wake, NULL))
-		run_after(g->wake, GATE_WAKE_MS);
+		run_after(g->wake, HELD_WAKE_MS);
 }
 
-static void tell(struct gate *gate)
+static void tell(struct service_port *port)
 {
-	gate->told = gate->waiting;
-	asker_wake(gate->all->asker, gate->number, gate->waiting);
+	port->told = port->waiting;
+	controller_query_wake(port->all->query, port->number, port->waiting);
 }
 
 /* --- the end of waiting ----------------------------------------------------------------------- */
 
 static void stop_waiting(struct held *h)
 {
-	struct gate *gate = h->gate;
+	struct service_port *port = h->port;
 
 	if (h->state == SILENT)
 		return;
-	gate->waiting--;
-	if (!gate->waiting && gate->told)
-		tell(gate);
+	port->waiting--;
+	if (!port->waiting && port->told)
+		tell(port);
 }
 
 /* All but the connections. */
 static void held_free(struct held *h)
 {
 	stop_waiting(h);
-	h->gate->all->held--;
-	TAILQ_REMOVE(&h->gate->held, h, next);
+	h->port->all->held--;
+	TAILQ_REMOVE(&h->port->held, h, next);
 	event_free(h->timer);
 	free(h);
 }
@@ -117,27 +117,27 @@ static void drop(struct held *h)
 /* `what`: the rest of a sentence that begins with the service; the client gets it. */
 static void give_up(struct held *h, const char *what)
 {
-	struct gates *g = h->gate->all;
+	struct held_connections *g = h->port->all;
 	struct bufferevent *client = h->client;
-	char why[REFUSE_WHY];
+	char why[SERVICE_UNAVAILABLE_WHY];
 
-	snprintf(why, sizeof(why), "service %.64s %s", h->gate->name, what);
+	snprintf(why, sizeof(why), "service %.64s %s", h->port->name, what);
 	if (h->server)
 		bufferevent_free(h->server);
 	held_free(h);
-	refuse(client, &g->refused, why);
+	service_unavailable(client, &g->refused, why);
 }
 
 static void on_spliced_end(void *arg)
 {
-	struct gates *g = arg;
+	struct held_connections *g = arg;
 
 	g->spliced--;
 }
 
 static void pass_on(struct held *h)
 {
-	struct gates *g = h->gate->all;
+	struct held_connections *g = h->port->all;
 	struct bufferevent *client = h->client, *server = h->server;
 	bool ended = h->ended;
 
@@ -172,18 +172,18 @@ static void on_server(struct bufferevent *bev, short what, void *arg)
 	bufferevent_free(bev);
 	h->server = NULL;
 	h->state = WAITING;
-	h->gate->found_ms = INT64_MIN;
-	run_timers(h->gate->all);
+	h->port->found_ms = INT64_MIN;
+	run_timers(h->port->all);
 }
 
 static void connect_to_replica(struct held *h)
 {
-	const struct timeval limit = { GATE_CONNECT_S, 0 };
-	struct gate *gate = h->gate;
-	struct asker_address *to = &gate->v[gate->turn++ % gate->n];
+	const struct timeval limit = { HELD_CONNECT_S, 0 };
+	struct service_port *port = h->port;
+	struct controller_query_address *to = &port->v[port->turn++ % port->n];
 
 	h->state = CONNECTING;
-	h->server = bufferevent_socket_new(gate->all->base, -1, BEV_OPT_CLOSE_ON_FREE);
+	h->server = bufferevent_socket_new(port->all->base, -1, BEV_OPT_CLOSE_ON_FREE);
 	if (!h->server) {
 		h->state = WAITING;
 		return;
@@ -194,11 +194,11 @@ static void connect_to_replica(struct held *h)
 	bufferevent_socket_connect(h->server, (struct sockaddr *)&to->to, (int)to->len);
 }
 
-static void connect_all(struct gate *gate)
+static void connect_all(struct service_port *port)
 {
 	struct held *h, *next;
 
-	for (h = TAILQ_FIRST(&gate->held); h && gate->n; h = next) {
+	for (h = TAILQ_FIRST(&port->held); h && port->n; h = next) {
 		next = TAILQ_NEXT(h, next);
 		if (h->state == WAITING)
 			connect_to_replica(h);
@@ -206,11 +206,11 @@ static void connect_all(struct gate *gate)
 }
 
 /* No replica is expected. */
-static void give_up_all(struct gate *gate)
+static void give_up_all(struct service_port *port)
 {
 	struct held *h, *next;
 
-	for (h = TAILQ_FIRST(&gate->held); h; h = next) {
+	for (h = TAILQ_FIRST(&port->held); h; h = next) {
 		next = TAILQ_NEXT(h, next);
 		if (h->state == WAITING)
 			give_up(h, "is stopped or gone");
@@ -218,20 +218,20 @@ static void give_up_all(struct gate *gate)
 }
 
 /* An unknown service may be submitted soon; a service that existed before has been stopped. */
-static void on_found(void *arg, size_t service, enum asker_state state,
-        const struct asker_address *v, size_t n)
+static void on_found(void *arg, size_t service, enum controller_query_state state,
+        const struct controller_query_address *v, size_t n)
 {
-	struct gates *g = arg;
-	struct gate *gate = &g->v[service];
+	struct held_connections *g = arg;
+	struct service_port *port = &g->v[service];
 
-	free(gate->v);
-	gate->v = n ? xmemdup(v, n * sizeof(*v)) : NULL;
-	gate->n = n;
-	gate->found_ms = clock_ms(CLOCK_MONOTONIC);
-	gate->known |= state != ASKER_UNKNOWN;
-	connect_all(gate);
-	if (gate->known && state != ASKER_STANDS)
-		give_up_all(gate);
+	free(port->v);
+	port->v = n ? xmemdup(v, n * sizeof(*v)) : NULL;
+	port->n = n;
+	port->found_ms = clock_ms(CLOCK_MONOTONIC);
+	port->known |= state != CONTROLLER_QUERY_UNKNOWN;
+	connect_all(port);
+	if (port->known && state != CONTROLLER_QUERY_STANDS)
+		give_up_all(port);
 }
 
 /* --- the client ------------------------------------------------------------------------------- */
@@ -239,19 +239,19 @@ static void on_found(void *arg, size_t service, enum asker_state state,
 /* The first bytes: from now on it counts. */
 static void begin_waiting(struct held *h)
 {
-	struct gate *gate = h->gate;
+	struct service_port *port = h->port;
 
 	h->state = WAITING;
-	gate->waiting++;
-	run_after(h->timer, gate->all->limits.wake_wait_ms);
-	if (gate->n && clock_ms(CLOCK_MONOTONIC) - GATE_FRESH_MS < gate->found_ms) {
+	port->waiting++;
+	run_after(h->timer, port->all->limits.wake_wait_ms);
+	if (port->n && clock_ms(CLOCK_MONOTONIC) - HELD_FRESH_MS < port->found_ms) {
 		connect_to_replica(h);
 		return;
 	}
-	if (gate->waiting == 1)
-		tell(gate);
-	asker_look(gate->all->asker);
-	run_timers(gate->all);
+	if (port->waiting == 1)
+		tell(port);
+	controller_query_ask(port->all->query);
+	run_timers(port->all);
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
@@ -285,18 +285,18 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
 		give_up(h, "had no replica in time");
 }
 
-static void say_crowded(struct gates *g)
+static void log_full(struct held_connections *g)
 {
-	if (!g->crowded)
+	if (!g->full_logged)
 		log_warning("%u connections are held: more are refused (--max-held)", g->held);
-	g->crowded = true;
+	g->full_logged = true;
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from,
         int len, void *arg)
 {
-	struct gate *gate = arg;
-	struct gates *g = gate->all;
+	struct service_port *port = arg;
+	struct held_connections *g = port->all;
 	struct bufferevent *bev = bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	struct held *h;
 
@@ -307,17 +307,17 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	}
 	set_options(bev);
 	if (g->held >= g->limits.max_held) {
-		say_crowded(g);
-		refuse(bev, &g->refused, "more requests wait for replicas than may");
+		log_full(g);
+		service_unavailable(bev, &g->refused, "more requests wait for replicas than may");
 		return;
 	}
-	g->crowded = false;
+	g->full_logged = false;
 	g->held++;
 	h = xcalloc(1, sizeof(*h));
-	*h = (struct held){ .gate = gate, .client = bev };
+	*h = (struct held){ .port = port, .client = bev };
 	h->timer = evtimer_new(g->base, on_time, h);
-	run_after(h->timer, (uint64_t)GATE_SILENT_S * 1000);
-	TAILQ_INSERT_TAIL(&gate->held, h, next);
+	run_after(h->timer, (uint64_t)HELD_SILENT_S * 1000);
+	TAILQ_INSERT_TAIL(&port->held, h, next);
 	bufferevent_setwatermark(bev, EV_READ, 0, SPLICE_MAX);
 	bufferevent_setcb(bev, on_read, NULL, on_client, h);
 	bufferevent_enable(bev, EV_READ);
@@ -326,8 +326,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 /* No descriptor is left, most likely: connections end before others begin. */
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
-	struct gate *gate = arg;
-	struct gates *g = gate->all;
+	struct service_port *port = arg;
+	struct held_connections *g = port->all;
 
 	log_warning("no new connections for a second: %s", strerror(errno));
 	evconnlistener_disable(listener);
@@ -338,7 +338,7 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-	struct gates *g = arg;
+	struct held_connections *g = arg;
 	uint32_t waiting = 0;
 
 	(void)fd, (void)what;
@@ -346,13 +346,13 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		waiting += g->v[i].waiting;
 	if (!waiting)
 		return;
-	asker_look(g->asker);
-	run_after(g->look, GATE_LOOK_MS);
+	controller_query_ask(g->query);
+	run_after(g->look, HELD_POLL_MS);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
-	struct gates *g = arg;
+	struct held_connections *g = arg;
 	bool waits = false;
 
 	(void)fd, (void)what;
@@ -363,12 +363,12 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		waits = true;
 	}
 	if (waits)
-		run_after(g->wake, GATE_WAKE_MS);
+		run_after(g->wake, HELD_WAKE_MS);
 }
 
 static void on_resume(evutil_socket_t fd, short what, void *arg)
 {
-	struct gates *g = arg;
+	struct held_connections *g = arg;
 
 	(void)fd, (void)what;
 	for (size_t i = 0; i < g->n; i++)
@@ -378,56 +378,57 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int open_gate(
-        struct gates *g, size_t i, const char *name, const struct gate_at *at, struct error *err)
+static int open_port(struct held_connections *g, size_t i, const char *name,
+        const struct held_connections_at *at, struct error *err)
 {
 	const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
-	struct gate *gate = &g->v[i];
+	struct service_port *port = &g->v[i];
 
-	*gate = (struct gate){ .all = g, .name = name, .number = i, .found_ms = INT64_MIN };
-	TAILQ_INIT(&gate->held);
-	gate->listener = evconnlistener_new_bind(g->base, on_accept, gate, flags, BACKLOG,
+	*port = (struct service_port){ .all = g, .name = name, .number = i, .found_ms = INT64_MIN };
+	TAILQ_INIT(&port->held);
+	port->listener = evconnlistener_new_bind(g->base, on_accept, port, flags, BACKLOG,
 	        (const struct sockaddr *)&at->at, (int)at->len);
-	if (!gate->listener)
+	if (!port->listener)
 		return error_set(
 		        err, ERR_SYSTEM, "service %s: its port: %s", name, strerror(errno));
-	evconnlistener_set_error_cb(gate->listener, on_accept_error);
+	evconnlistener_set_error_cb(port->listener, on_accept_error);
 	return 0;
 }
 
-struct gates *gates_new(struct event_base *base, char *const *names, const struct gate_at *at,
-        size_t n, const struct gates_limits *limits, struct error *err)
+struct held_connections *held_connections_new(struct event_base *base, char *const *names,
+        const struct held_connections_at *at, size_t n,
+        const struct held_connections_limits *limits, struct error *err)
 {
-	struct gates *g = xcalloc(1, sizeof(*g));
-	const struct asker_ops ops = { on_found, g };
+	struct held_connections *g = xcalloc(1, sizeof(*g));
+	const struct controller_query_ops ops = { on_found, g };
 	int rc = 0;
 
-	*g = (struct gates){ .base = base, .limits = *limits, .n = n };
+	*g = (struct held_connections){ .base = base, .limits = *limits, .n = n };
 	g->v = xcalloc(n, sizeof(*g->v));
 	g->look = evtimer_new(base, on_look, g);
 	g->wake = evtimer_new(base, on_wake, g);
 	g->resume = evtimer_new(base, on_resume, g);
-	g->asker = asker_new(base, names, n, &ops, err);
-	for (size_t i = 0; g->asker && rc >= 0 && i < n; i++)
-		rc = open_gate(g, i, names[i], &at[i], err);
-	if (g->asker && rc >= 0)
+	g->query = controller_query_new(base, names, n, &ops, err);
+	for (size_t i = 0; g->query && rc >= 0 && i < n; i++)
+		rc = open_port(g, i, names[i], &at[i], err);
+	if (g->query && rc >= 0)
 		return g;
-	gates_free(g);
+	held_connections_free(g);
 	return NULL;
 }
 
-static void close_listener(struct gate *gate)
+static void close_listener(struct service_port *port)
 {
-	if (gate->listener)
-		evconnlistener_free(gate->listener);
-	gate->listener = NULL;
+	if (port->listener)
+		evconnlistener_free(port->listener);
+	port->listener = NULL;
 }
 
-void gates_free(struct gates *g)
+void held_connections_free(struct held_connections *g)
 {
 	if (!g)
 		return;
-	asker_free(g->asker);
+	controller_query_free(g->query);
 	for (size_t i = 0; i < g->n; i++) {
 		close_listener(&g->v[i]);
 		free(g->v[i].v);
@@ -439,7 +440,7 @@ void gates_free(struct gates *g)
 	free(g);
 }
 
-void gates_close(struct gates *g)
+void held_connections_close(struct held_connections *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		struct held *h, *next;
@@ -455,7 +456,7 @@ void gates_close(struct gates *g)
 	}
 }
 
-bool gates_are_empty(const struct gates *g)
+bool held_connections_are_none(const struct held_connections *g)
 {
 	return !g->held && !g->spliced && !g->refused;
 }

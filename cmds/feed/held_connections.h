@@ -1,6 +1,6 @@
 /* held_connections.h - the connections to services that wait for a replica
  *
- * A gate is a service and the port where its requests come in:
+ * A port here is a service and the TCP port where its requests come in:
  *
  *	SILENT   -- the first bytes came --> WAITING: the controller hears of it
  *	WAITING  -- a replica serves --> CONNECTING
@@ -21,32 +21,33 @@
 #include "common/base/error.h"
 
 struct event_base;
-struct gates;
+struct held_connections;
 
-#define GATE_SILENT_S  30   /* a connection may say nothing for so long */
-#define GATE_LOOK_MS   200  /* the controller is asked so often where it answers */
-#define GATE_WAKE_MS   5000 /* and told so often how many wait */
-#define GATE_FRESH_MS  1000 /* an answer is used for so long */
-#define GATE_CONNECT_S 5    /* a replica has so much time to take a connection */
+#define HELD_SILENT_S  30   /* a connection may say nothing for so long */
+#define HELD_POLL_MS   200  /* the controller is asked so often where it answers */
+#define HELD_WAKE_MS   5000 /* and told so often how many wait */
+#define HELD_FRESH_MS  1000 /* an answer is used for so long */
+#define HELD_CONNECT_S 5    /* a replica has so much time to take a connection */
 
-struct gates_limits {
+struct held_connections_limits {
 	unsigned max_held;
 	uint64_t wake_wait_ms;
 };
 
-struct gate_at {
+struct held_connections_at {
 	struct sockaddr_storage at;
 	socklen_t len;
 };
 
-/* A gate for each of the n names, which are borrowed. NULL with `err`. */
-struct gates *gates_new(struct event_base *base, char *const *names, const struct gate_at *at,
-        size_t n, const struct gates_limits *limits, struct error *err);
-void gates_free(struct gates *g); /* NULL is fine */
+/* A port for each of the n names, which are borrowed. NULL with `err`. */
+struct held_connections *held_connections_new(struct event_base *base, char *const *names,
+        const struct held_connections_at *at, size_t n,
+        const struct held_connections_limits *limits, struct error *err);
+void held_connections_free(struct held_connections *g); /* NULL is fine */
 
 /* No new connections; those that wait are refused. */
-void gates_close(struct gates *g);
+void held_connections_close(struct held_connections *g);
 /* Is there no connection left? */
-bool gates_are_empty(const struct gates *g);
+bool held_connections_are_none(const struct held_connections *g);
 
 #endif

@@ -321,12 +321,12 @@ static int keep_backend(struct output *o, const char *backend, const struct feed
 
 	if (rc < 0)
 		say_failure(o, backend, &why);
-	if (without && !o->crowded)
+	if (without && !o->skip_logged)
 		log_warning("--haproxy: backend %s: %zu of %zu replicas found no server: it needs "
 		            "more of them, "
 		            "and replicas numeric addresses",
 		        backend, without, feed_serving(s));
-	o->crowded = without;
+	o->skip_logged = without;
 	return rc;
 }
 

@@ -28,7 +28,7 @@ struct output {
 	uint32_t slots;               /* haproxy; 0: as many as there are */
 	struct format_how how;
 	struct reload reload;
-	bool failing, crowded; /* the failure was logged */
+	bool failing, skip_logged; /* the failure was logged */
 };
 
 /* HAProxy when `word` is "haproxy". ERR_USAGE. */

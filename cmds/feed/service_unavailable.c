@@ -25,10 +25,10 @@ struct refusal {
 	struct event *timer;
 	unsigned *count;
 	bool answered;
-	char why[REFUSE_WHY];
+	char why[SERVICE_UNAVAILABLE_WHY];
 };
 
-bool refuse_is_http(const char *bytes, size_t n)
+bool service_unavailable_is_http(const char *bytes, size_t n)
 {
 	size_t letters = 0;
 
@@ -71,7 +71,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 		n = evbuffer_copyout(in, first, sizeof(first));
 		if (n <= 0)
 			return;
-		if (!refuse_is_http(first, (size_t)n)) {
+		if (!service_unavailable_is_http(first, (size_t)n)) {
 			finish(r);
 			return;
 		}
@@ -105,12 +105,12 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
 	finish(arg);
 }
 
-void refuse(struct bufferevent *bev, unsigned *count, const char *why)
+void service_unavailable(struct bufferevent *bev, unsigned *count, const char *why)
 {
 	const struct timeval second = { 1, 0 };
 	struct refusal *r;
 
-	if (*count >= REFUSE_MAX) {
+	if (*count >= SERVICE_UNAVAILABLE_MAX) {
 		bufferevent_free(bev);
 		return;
 	}

@@ -12,14 +12,14 @@
 
 struct bufferevent;
 
-#define REFUSE_MAX 1000 /* at once; more are closed without a word */
-#define REFUSE_WHY 120  /* bytes, with the NUL */
+#define SERVICE_UNAVAILABLE_MAX 1000 /* at once; more are closed without a word */
+#define SERVICE_UNAVAILABLE_WHY 120  /* bytes, with the NUL */
 
 /* Do these first bytes of a connection look like a request of HTTP? */
-bool refuse_is_http(const char *bytes, size_t n);
+bool service_unavailable_is_http(const char *bytes, size_t n);
 
 /* Takes it over. `count` is how many are being refused, and outlives them. `why` is copied: a line
  * without its end. */
-void refuse(struct bufferevent *bev, unsigned *count, const char *why);
+void service_unavailable(struct bufferevent *bev, unsigned *count, const char *why);
 
 #endif

@@ -19,8 +19,8 @@
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 1000
 
-struct source {
-	struct source_which which;
+struct service_watch {
+	struct service_watch_which which;
 	struct client *asks, *waits;
 	char *user;          /* only this user's services; owned; NULL: all users' */
 	uint64_t request;    /* the watch that is under way on `waits`; 0: none */
@@ -28,15 +28,15 @@ struct source {
 	bool due;            /* to be asked for */
 	int64_t poll_ms;     /* asked for then at the latest */
 	int64_t rest_ms;     /* and not before */
-	struct rest rest;
+	struct poll_interval rest;
 	int64_t again_ms;    /* after a failure: not before */
 	struct backoff backoff;
 	struct error left_out; /* what was said last */
 };
 
-struct source *source_new(const struct source_which *which, struct error *err)
+struct service_watch *service_watch_new(const struct service_watch_which *which, struct error *err)
 {
-	struct source *s = xcalloc(1, sizeof(*s));
+	struct service_watch *s = xcalloc(1, sizeof(*s));
 	struct passwd *me = which->mine ? getpwuid(geteuid()) : NULL;
 
 	s->which = *which;
@@ -45,7 +45,7 @@ struct source *source_new(const struct source_which *which, struct error *err)
 	s->asks = client_new(NULL, err);
 	s->waits = s->asks ? client_new(NULL, err) : NULL;
 	if (!s->waits) {
-		source_free(s);
+		service_watch_free(s);
 		return NULL;
 	}
 	/* Pauses are made here, not by the client, because there is other work in between. */
@@ -56,7 +56,7 @@ struct source *source_new(const struct source_which *which, struct error *err)
 	return s;
 }
 
-void source_free(struct source *s)
+void service_watch_free(struct service_watch *s)
 {
 	if (!s)
 		return;
@@ -66,21 +66,21 @@ void source_free(struct source *s)
 	free(s);
 }
 
-const char *source_cluster(const struct source *s)
+const char *service_watch_cluster(const struct service_watch *s)
 {
 	return client_conf(s->asks)->cluster;
 }
 
 /* --- the watch -------------------------------------------------------------------------------- */
 
-static void stop_watch(struct source *s)
+static void stop_watch(struct service_watch *s)
 {
 	client_drop(s->waits);
 	s->request = 0;
 }
 
 /* Of all replicas of the services, also of those that there are not yet. */
-static int start_watch(struct source *s, struct error *err)
+static int start_watch(struct service_watch *s, struct error *err)
 {
 	Gpusched__WatchJobs m = GPUSCHED__WATCH_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
@@ -100,7 +100,7 @@ static int start_watch(struct source *s, struct error *err)
 	return s->request ? dial_flush(d, PAUSE_MAX_MS, err) : -1;
 }
 
-static void note_cursor(struct source *s, const struct frame *f)
+static void note_cursor(struct service_watch *s, const struct frame *f)
 {
 	Gpusched__JobChunk *chunk = gpusched__job_chunk__unpack(NULL, f->len, f->body);
 
@@ -119,7 +119,7 @@ static void nap(int64_t ms)
 }
 
 /* For a change; what has come with it is the same one. */
-static int wait_for_change(struct source *s, int ms, struct error *err)
+static int wait_for_change(struct service_watch *s, int ms, struct error *err)
 {
 	struct dial *d = client_dial(s->waits, err);
 	struct frame f;
@@ -142,14 +142,14 @@ static int wait_for_change(struct source *s, int ms, struct error *err)
 /* --- the question ----------------------------------------------------------------------------- */
 
 struct answer {
-	struct source *source;
+	struct service_watch *source;
 	struct feed *feed;
 };
 
 static int on_service(const Gpusched__Service *service, void *arg, struct error *err)
 {
 	struct answer *a = arg;
-	struct source *s = a->source;
+	struct service_watch *s = a->source;
 	struct error why;
 
 	(void)err;
@@ -184,7 +184,7 @@ static int ask_one_by_one(struct answer *a, struct error *err)
 	return 0;
 }
 
-int source_ask(struct source *s, struct feed *out, struct error *err)
+int service_watch_ask(struct service_watch *s, struct feed *out, struct error *err)
 {
 	struct answer a = { s, out };
 	int rc;
@@ -206,7 +206,7 @@ int source_ask(struct source *s, struct feed *out, struct error *err)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-static int attempt(struct source *s, int ms, struct feed *out, struct error *err)
+static int attempt(struct service_watch *s, int ms, struct feed *out, struct error *err)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 
@@ -224,15 +224,16 @@ static int attempt(struct source *s, int ms, struct feed *out, struct error *err
 	now = clock_ms(CLOCK_MONOTONIC);
 	if (now < s->rest_ms || (!s->due && now < s->poll_ms))
 		return 0;
-	if (source_ask(s, out, err) < 0)
+	if (service_watch_ask(s, out, err) < 0)
 		return -1;
 	s->due = false;
-	s->poll_ms = now + SOURCE_POLL_MS;
-	s->rest_ms = clock_ms(CLOCK_MONOTONIC) + rest_after(&s->rest, clock_ms(CLOCK_MONOTONIC) - now);
+	s->poll_ms = now + SERVICE_WATCH_POLL_MS;
+	s->rest_ms = clock_ms(CLOCK_MONOTONIC) +
+	             poll_interval_after(&s->rest, clock_ms(CLOCK_MONOTONIC) - now);
 	return 1;
 }
 
-int source_wait(struct source *s, int ms, struct feed *out, struct error *err)
+int service_watch_wait(struct service_watch *s, int ms, struct feed *out, struct error *err)
 {
 	int64_t now = clock_ms(CLOCK_MONOTONIC);
 	int rc;

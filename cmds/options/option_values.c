@@ -328,7 +328,7 @@ SETTER(option_set_max_wait)
 SETTER(option_set_when)
 {
 	*FIELD(o, row, int64_t) = 0;
-	return *value ? when_parse_next(value, when_now(), FIELD(o, row, int64_t), err) : 0;
+	return *value ? parse_time_next(value, parse_time_now(), FIELD(o, row, int64_t), err) : 0;
 }
 
 SETTER(option_set_dependency)

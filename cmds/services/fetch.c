@@ -22,9 +22,9 @@
 
 struct fetch {
 	struct loop *loop;
-	struct target *target;
+	struct server_address *target;
 	struct fetch_request r;
-	struct answer answer;
+	struct http_response answer;
 	struct loop_watch *watch;
 	int fd; /* -1: it is not under way */
 	unsigned nth;
@@ -34,7 +34,7 @@ struct fetch {
 	char tried[160]; /* "127.0.0.1:8000: Connection refused" of the addresses before */
 };
 
-struct fetch *fetch_new(struct loop *loop, struct target *target)
+struct fetch *fetch_new(struct loop *loop, struct server_address *target)
 {
 	struct fetch *f = xcalloc(1, sizeof(*f));
 
@@ -83,22 +83,22 @@ static void end(struct fetch *f, const struct error *err)
 
 static void end_well(struct fetch *f)
 {
-	target_answered(f->target, f->nth);
+	server_address_answered(f->target, f->nth);
 	end(f, NULL);
 }
 
-static const char *address_text(struct fetch *f, char out[TARGET_TEXT_MAX])
+static const char *address_text(struct fetch *f, char out[SERVER_ADDRESS_TEXT_MAX])
 {
 	socklen_t len;
-	const struct sockaddr *at = target_get(f->target, f->nth, loop_now_ms(), &len);
+	const struct sockaddr *at = server_address_get(f->target, f->nth, loop_now_ms(), &len);
 
-	return at ? target_text(at, out) : "its port";
+	return at ? server_address_text(at, out) : "its port";
 }
 
 /* It has been connected, and has not gone well. */
 static void fail(struct fetch *f, struct error *err)
 {
-	char text[TARGET_TEXT_MAX];
+	char text[SERVER_ADDRESS_TEXT_MAX];
 
 	error_wrap(err, "%s", address_text(f, text));
 	end(f, err);
@@ -142,7 +142,7 @@ static int try_address(struct fetch *f, const struct sockaddr *at, socklen_t len
 static void note_failure(struct fetch *f, int error)
 {
 	size_t n = strlen(f->tried);
-	char text[TARGET_TEXT_MAX];
+	char text[SERVER_ADDRESS_TEXT_MAX];
 
 	snprintf(f->tried + n, sizeof(f->tried) - n, "%s%s: %s", n ? ", " : "",
 	        address_text(f, text), strerror(error));
@@ -157,7 +157,8 @@ static void connect_next(struct fetch *f)
 	socklen_t len;
 	int error;
 
-	for (; (at = target_get(f->target, f->nth, loop_now_ms(), &len)) != NULL; f->nth++) {
+	for (; (at = server_address_get(f->target, f->nth, loop_now_ms(), &len)) != NULL;
+	        f->nth++) {
 		error = try_address(f, at, len);
 		if (!error)
 			return;
@@ -174,7 +175,7 @@ void fetch_start(struct fetch *f, const struct fetch_request *r)
 	f->sent = 0;
 	f->tried[0] = '\0';
 	f->until_ms = loop_now_ms() + r->timeout_ms;
-	answer_begin(&f->answer);
+	http_response_begin(&f->answer);
 	f->answer.body = r->body;
 	f->answer.arg = r->arg;
 	f->answer.max_body = r->max_body;
@@ -205,7 +206,7 @@ static bool finish_connect(struct fetch *f)
 /* Returns whether all of the request is sent. */
 static bool send_request(struct fetch *f)
 {
-	char text[REQUEST_MAX], at[TARGET_TEXT_MAX];
+	char text[REQUEST_MAX], at[SERVER_ADDRESS_TEXT_MAX];
 	int n = snprintf(text, sizeof(text),
 	        "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: gprobe/" PACKAGE_VERSION "\r\n"
 	        "Accept: text/plain;version=0.0.4,*/*;q=0.1\r\nConnection: close\r\n\r\n",
@@ -234,7 +235,8 @@ static bool read_some(struct fetch *f)
 		fail_errno(f, errno);
 		return false;
 	}
-	r = n ? answer_feed(&f->answer, data, (size_t)n, &err) : answer_closed(&f->answer, &err);
+	r = n ? http_response_feed(&f->answer, data, (size_t)n, &err)
+	      : http_response_closed(&f->answer, &err);
 	if (r < 0)
 		fail(f, &err);
 	else if (r > 0 || n == 0)

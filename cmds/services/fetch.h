@@ -35,7 +35,7 @@ struct fetch_request {
 	void *arg;
 };
 
-struct fetch *fetch_new(struct loop *loop, struct target *target); /* borrowed */
+struct fetch *fetch_new(struct loop *loop, struct server_address *target); /* borrowed */
 
 void fetch_start(struct fetch *f, const struct fetch_request *r);
 bool fetch_is_busy(const struct fetch *f);

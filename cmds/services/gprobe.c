@@ -52,11 +52,11 @@ struct gprobe {
 	struct gprobe_options o;
 	struct loop *loop;
 	struct shepherd_lines *tell;
-	struct target target;
+	struct server_address target;
 	struct probe *ready, *live; /* NULL: none; `live` also where it is the same as `ready` */
 	bool is_same;               /* the ready probe is the live probe, too */
 	struct scrape *scrape;      /* NULL: none */
-	struct reach *reach;        /* NULL: not looked for */
+	struct loopback_only *reach; /* NULL: not looked for */
 	bool was_reached;           /* it was looked for */
 	struct health health;
 	struct drain drain;
@@ -155,7 +155,7 @@ static void follow_state(struct gprobe *g)
 		return;
 	if (ready && !g->was_reached && probe_needs_port(&g->o.ready)) {
 		g->was_reached = true;
-		g->reach = reach_new(g->loop, &g->target, (int64_t)g->o.timeout_ms);
+		g->reach = loopback_only_new(g->loop, &g->target, (int64_t)g->o.timeout_ms);
 	}
 	scrape_want(g->scrape, ready);
 	if (g->scrape && !ready && g->health.was_ready)
@@ -169,7 +169,7 @@ static void take_news(struct gprobe *g, enum health_news news)
 	if (news == HEALTH_TELL)
 		shepherd_lines_health(g->tell, health_word(g->health.state), g->health.text);
 	if (news == HEALTH_END) {
-		say("the replica is ended: %s", g->health.text);
+		owner_message("the replica is ended: %s", g->health.text);
 		shepherd_lines_end(g->tell, g->health.text);
 		end_script(g, KILLING);
 	}
@@ -265,7 +265,7 @@ static int set_up(struct gprobe *g, struct error *err)
 	g->tell = shepherd_lines_new(g->loop, g->o.fd, err);
 	if (!g->tell || catch_signals(g, err) < 0)
 		return -1;
-	target_begin(&g->target, (uint16_t)g->o.port);
+	server_address_begin(&g->target, (uint16_t)g->o.port);
 	g->is_same = same_probe(&g->o.ready, &g->o.live);
 	g->ready = make_probe(g, &g->o.ready, on_ready);
 	if (!g->is_same)
@@ -302,7 +302,7 @@ static int wait_ms(const struct gprobe *g, int64_t now_ms)
 	int64_t at = earlier(shepherd_lines_wake_ms(g->tell), scrape_wake_ms(g->scrape));
 
 	at = earlier(at, earlier(probe_wake_ms(g->ready), probe_wake_ms(live_now(g))));
-	at = earlier(at, reach_wake_ms(g->reach));
+	at = earlier(at, loopback_only_wake_ms(g->reach));
 	if (g->phase == SERVING)
 		at = earlier(at, health_wake_ms(&g->health));
 	if (g->phase == DRAINING)
@@ -321,7 +321,7 @@ static void tick(struct gprobe *g)
 	probe_tick(g->ready, now);
 	probe_tick(live_now(g), now);
 	scrape_tick(g->scrape, now);
-	reach_tick(g->reach, now);
+	loopback_only_tick(g->reach, now);
 	if (g->phase == SERVING)
 		take_news(g, health_clock(&g->health, now));
 	shepherd_lines_tick(g->tell, now);

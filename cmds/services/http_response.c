@@ -8,7 +8,7 @@
 
 enum { STATUS, HEADER, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILER, DONE };
 
-void answer_begin(struct answer *a)
+void http_response_begin(struct http_response *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->max_body = UINT64_MAX;
@@ -22,7 +22,7 @@ static int bad(struct error *err, const char *what)
 }
 
 /* Is the line whole? `line` has it without its end then. */
-static bool gather(struct answer *a, const char **p, const char *end)
+static bool gather(struct http_response *a, const char **p, const char *end)
 {
 	const char *lf = memchr(*p, '\n', (size_t)(end - *p));
 	size_t n = (size_t)((lf ? lf : end) - *p);
@@ -40,7 +40,7 @@ static bool gather(struct answer *a, const char **p, const char *end)
 }
 
 /* "HTTP/1.1 200 OK" */
-static int take_status(struct answer *a, struct error *err)
+static int take_status(struct http_response *a, struct error *err)
 {
 	const char *l = a->line;
 
@@ -54,7 +54,7 @@ static int take_status(struct answer *a, struct error *err)
 }
 
 /* The value of the line's header, if it is called that. */
-static const char *header_value(const struct answer *a, const char *name)
+static const char *header_value(const struct http_response *a, const char *name)
 {
 	size_t n = strlen(name);
 	const char *v;
@@ -66,7 +66,7 @@ static const char *header_value(const struct answer *a, const char *name)
 	return v;
 }
 
-static int take_length(struct answer *a, const char *v, struct error *err)
+static int take_length(struct http_response *a, const char *v, struct error *err)
 {
 	char *rest;
 	uint64_t n = strtoull(v, &rest, 10);
@@ -81,7 +81,7 @@ static int take_length(struct answer *a, const char *v, struct error *err)
 	return 0;
 }
 
-static int take_header(struct answer *a, struct error *err)
+static int take_header(struct http_response *a, struct error *err)
 {
 	const char *length, *coding;
 
@@ -97,7 +97,7 @@ static int take_header(struct answer *a, struct error *err)
 	return length ? take_length(a, length, err) : 0;
 }
 
-static void end_head(struct answer *a)
+static void end_head(struct http_response *a)
 {
 	if (a->status < 200 && a->status != 101) { /* "100 Continue" */
 		a->status = 0;
@@ -120,7 +120,7 @@ static void end_head(struct answer *a)
 }
 
 /* "1a2b", perhaps with an extension behind ";" */
-static int take_chunk_size(struct answer *a, struct error *err)
+static int take_chunk_size(struct http_response *a, struct error *err)
 {
 	size_t digits = strspn(a->line, "0123456789abcdefABCDEF");
 	const char *rest = a->line + digits;
@@ -133,7 +133,7 @@ static int take_chunk_size(struct answer *a, struct error *err)
 	return 0;
 }
 
-static int take_line(struct answer *a, struct error *err)
+static int take_line(struct http_response *a, struct error *err)
 {
 	bool empty = a->len == 0;
 
@@ -160,7 +160,7 @@ static int take_line(struct answer *a, struct error *err)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static void take_body(struct answer *a, const char **p, const char *end)
+static void take_body(struct http_response *a, const char **p, const char *end)
 {
 	uint64_t n = (uint64_t)(end - *p), room = a->max_body - a->got;
 
@@ -180,7 +180,7 @@ static void take_body(struct answer *a, const char **p, const char *end)
 		a->state = a->state == CHUNK ? CHUNK_END : DONE;
 }
 
-int answer_feed(struct answer *a, const void *data, size_t n, struct error *err)
+int http_response_feed(struct http_response *a, const void *data, size_t n, struct error *err)
 {
 	const char *p = data, *end = p + n;
 
@@ -199,7 +199,7 @@ int answer_feed(struct answer *a, const void *data, size_t n, struct error *err)
 		}
 		if (of_chunks)
 			a->head = head; /* bounded by the body */
-		if (a->head > ANSWER_HEAD_MAX)
+		if (a->head > HTTP_RESPONSE_HEAD_MAX)
 			return bad(err, "its headers are too long");
 		if (of_chunks && a->len >= sizeof(a->line))
 			return bad(err, "a line that is too long");
@@ -207,7 +207,7 @@ int answer_feed(struct answer *a, const void *data, size_t n, struct error *err)
 	return a->state == DONE;
 }
 
-int answer_closed(const struct answer *a, struct error *err)
+int http_response_closed(const struct http_response *a, struct error *err)
 {
 	if (a->state == DONE || (a->state == BODY && !a->framed))
 		return 0;

@@ -7,8 +7,8 @@
 #include "cmds/services/owner_messages.h"
 #include "common/base/xalloc.h"
 
-struct reach {
-	struct target target;
+struct loopback_only {
+	struct server_address target;
 	struct fetch *fetch;
 };
 
@@ -16,17 +16,19 @@ static void on_answer(void *arg, const struct fetch_end *end)
 {
 	(void)arg;
 	if (end->err)
-		say("warning: the server answers at 127.0.0.1 only; clients on other hosts cannot "
-		    "reach it (%s). Most servers have an option for that: --host 0.0.0.0",
+		owner_message("warning: the server answers at 127.0.0.1 only; clients on other "
+		              "hosts cannot "
+		              "reach it (%s). Most servers have an option for that: --host 0.0.0.0",
 		        end->err->text);
 }
 
-struct reach *reach_new(struct loop *loop, struct target *target, int64_t timeout_ms)
+struct loopback_only *loopback_only_new(
+        struct loop *loop, struct server_address *target, int64_t timeout_ms)
 {
 	struct fetch_request request = { .timeout_ms = timeout_ms, .done = on_answer };
-	struct reach *r = xcalloc(1, sizeof(*r));
+	struct loopback_only *r = xcalloc(1, sizeof(*r));
 
-	if (!target_other(target, &r->target, loop_now_ms())) {
+	if (!server_address_other(target, &r->target, loop_now_ms())) {
 		free(r);
 		return NULL;
 	}
@@ -36,12 +38,12 @@ struct reach *reach_new(struct loop *loop, struct target *target, int64_t timeou
 	return r;
 }
 
-int64_t reach_wake_ms(const struct reach *r)
+int64_t loopback_only_wake_ms(const struct loopback_only *r)
 {
 	return r ? fetch_wake_ms(r->fetch) : INT64_MAX;
 }
 
-void reach_tick(struct reach *r, int64_t now_ms)
+void loopback_only_tick(struct loopback_only *r, int64_t now_ms)
 {
 	if (r)
 		fetch_tick(r->fetch, now_ms);

@@ -11,12 +11,13 @@
 #include "cmds/services/server_address.h"
 #include "cmds/steps/loop.h"
 
-struct reach;
+struct loopback_only;
 
 /* The replica at `target` has answered. NULL: there is nothing to look for. */
-struct reach *reach_new(struct loop *loop, struct target *target, int64_t timeout_ms);
+struct loopback_only *loopback_only_new(
+        struct loop *loop, struct server_address *target, int64_t timeout_ms);
 
-int64_t reach_wake_ms(const struct reach *r); /* NULL: INT64_MAX */
-void reach_tick(struct reach *r, int64_t now_ms);
+int64_t loopback_only_wake_ms(const struct loopback_only *r); /* NULL: INT64_MAX */
+void loopback_only_tick(struct loopback_only *r, int64_t now_ms);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define SAY_MAX 1024
 
-void say(const char *fmt, ...)
+void owner_message(const char *fmt, ...)
 {
 	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
 	char text[SAY_MAX], line[SAY_MAX] = "gprobe: ";

@@ -4,6 +4,6 @@
 
 /* "gprobe: ..." with its LF, escaped and cut. Thrown away where stderr is a pipe without room: what
  * is said must not stop what is done. */
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void owner_message(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

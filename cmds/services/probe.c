@@ -15,7 +15,8 @@ struct probe {
 	int64_t began_ms;
 };
 
-struct probe *probe_new(struct loop *loop, struct target *target, const struct probe_ops *ops)
+struct probe *probe_new(
+        struct loop *loop, struct server_address *target, const struct probe_ops *ops)
 {
 	struct probe *p = xcalloc(1, sizeof(*p));
 

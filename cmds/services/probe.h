@@ -27,7 +27,8 @@ struct probe_ops {
 };
 
 /* It begins with the next probe_tick(). */
-struct probe *probe_new(struct loop *loop, struct target *target, const struct probe_ops *ops);
+struct probe *probe_new(
+        struct loop *loop, struct server_address *target, const struct probe_ops *ops);
 
 void probe_set_every(struct probe *p, int64_t every_ms);
 

@@ -20,7 +20,7 @@ struct scrape {
 	struct fetch *fetch; /* NULL: of the file */
 	struct server_metrics reader;
 	struct load last;
-	struct pace pace;
+	struct scrape_interval interval;
 	bool wanted, hurry;
 	bool said; /* why the load is not known, since it was known */
 	unsigned times_said;
@@ -28,7 +28,8 @@ struct scrape {
 	int64_t cpu_us; /* of this process, when it began */
 };
 
-struct scrape *scrape_new(struct loop *loop, struct target *target, const struct scrape_ops *ops)
+struct scrape *scrape_new(
+        struct loop *loop, struct server_address *target, const struct scrape_ops *ops)
 {
 	struct scrape *s = xcalloc(1, sizeof(*s));
 
@@ -56,7 +57,7 @@ static void say_why(struct scrape *s, const struct error *err)
 		return;
 	s->said = true;
 	s->times_said++;
-	say("the load is not known: %s", err->text);
+	owner_message("the load is not known: %s", err->text);
 }
 
 /* `err`: why it is not known. */
@@ -69,7 +70,8 @@ static void take(struct scrape *s, const struct load *l, const struct error *err
 		s->said = false;
 	else
 		say_why(s, err);
-	s->next_ms = s->began_ms + pace_next_ms(&s->pace, !is_same(l, &s->last), took_ms, used_us);
+	s->next_ms = s->began_ms +
+	             scrape_interval_next_ms(&s->interval, !is_same(l, &s->last), took_ms, used_us);
 	if (s->hurry)
 		s->next_ms = s->began_ms + SCRAPE_HURRY_MS;
 	s->last = *l;

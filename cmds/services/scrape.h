@@ -27,7 +27,8 @@ struct scrape_ops {
 	void *arg;
 };
 
-struct scrape *scrape_new(struct loop *loop, struct target *target, const struct scrape_ops *ops);
+struct scrape *scrape_new(
+        struct loop *loop, struct server_address *target, const struct scrape_ops *ops);
 
 /* Begin at once, or stop. Nothing if it is so already. */
 void scrape_want(struct scrape *s, bool wanted);

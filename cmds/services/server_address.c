@@ -16,13 +16,13 @@ union address {
 	struct sockaddr_storage room;
 };
 
-void target_begin(struct target *t, uint16_t port)
+void server_address_begin(struct server_address *t, uint16_t port)
 {
 	union address a = { .v4 = { .sin_family = AF_INET,
 		                    .sin_port = htons(port),
 		                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };
 
-	*t = (struct target){ .port = port };
+	*t = (struct server_address){ .port = port };
 	t->at[0] = a.room;
 }
 
@@ -41,7 +41,7 @@ static int rank(const struct ifaddrs *i)
 	return !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
 }
 
-static void look(struct target *t)
+static void look(struct server_address *t)
 {
 	struct ifaddrs *list = NULL;
 	union address a = { .room.ss_family = 0 };
@@ -64,11 +64,13 @@ static void look(struct target *t)
 	t->at[1] = a.room;
 }
 
-const struct sockaddr *target_get(struct target *t, unsigned nth, int64_t now_ms, socklen_t *len)
+const struct sockaddr *server_address_get(
+        struct server_address *t, unsigned nth, int64_t now_ms, socklen_t *len)
 {
-	unsigned i = nth < TARGET_MAX ? (t->first + nth) % TARGET_MAX : TARGET_MAX;
+	unsigned i = nth < SERVER_ADDRESS_MAX ? (t->first + nth) % SERVER_ADDRESS_MAX
+	                                      : SERVER_ADDRESS_MAX;
 
-	if (i == TARGET_MAX)
+	if (i == SERVER_ADDRESS_MAX)
 		return NULL;
 	if (i > 0 && now_ms >= t->look_ms) {
 		look(t);
@@ -81,23 +83,23 @@ const struct sockaddr *target_get(struct target *t, unsigned nth, int64_t now_ms
 	return (const struct sockaddr *)&t->at[i];
 }
 
-void target_answered(struct target *t, unsigned nth)
+void server_address_answered(struct server_address *t, unsigned nth)
 {
-	t->first = (t->first + nth) % TARGET_MAX;
+	t->first = (t->first + nth) % SERVER_ADDRESS_MAX;
 }
 
-bool target_other(struct target *t, struct target *other, int64_t now_ms)
+bool server_address_other(struct server_address *t, struct server_address *other, int64_t now_ms)
 {
 	socklen_t len;
 
-	if (t->first != 0 || !target_get(t, 1, now_ms, &len))
+	if (t->first != 0 || !server_address_get(t, 1, now_ms, &len))
 		return false;
-	*other = (struct target){ .port = t->port, .look_ms = INT64_MAX };
+	*other = (struct server_address){ .port = t->port, .look_ms = INT64_MAX };
 	other->at[0] = t->at[1];
 	return true;
 }
 
-const char *target_text(const struct sockaddr *at, char out[TARGET_TEXT_MAX])
+const char *server_address_text(const struct sockaddr *at, char out[SERVER_ADDRESS_TEXT_MAX])
 {
 	const struct sockaddr_in *v4 = (const void *)at;
 	const struct sockaddr_in6 *v6 = (const void *)at;
@@ -105,10 +107,10 @@ const char *target_text(const struct sockaddr *at, char out[TARGET_TEXT_MAX])
 
 	if (at->sa_family == AF_INET) {
 		inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
-		snprintf(out, TARGET_TEXT_MAX, "%s:%u", host, ntohs(v4->sin_port));
+		snprintf(out, SERVER_ADDRESS_TEXT_MAX, "%s:%u", host, ntohs(v4->sin_port));
 	} else {
 		inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-		snprintf(out, TARGET_TEXT_MAX, "[%s]:%u", host, ntohs(v6->sin6_port));
+		snprintf(out, SERVER_ADDRESS_TEXT_MAX, "[%s]:%u", host, ntohs(v6->sin6_port));
 	}
 	return out;
 }

@@ -11,29 +11,30 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define TARGET_MAX      2
-#define TARGET_TEXT_MAX (INET6_ADDRSTRLEN + 10)
+#define SERVER_ADDRESS_MAX      2
+#define SERVER_ADDRESS_TEXT_MAX (INET6_ADDRSTRLEN + 10)
 
-struct target {
+struct server_address {
 	uint16_t port;
-	struct sockaddr_storage at[TARGET_MAX]; /* family 0: not known */
+	struct sockaddr_storage at[SERVER_ADDRESS_MAX]; /* family 0: not known */
 	int64_t look_ms;                        /* when the host's addresses are listed next */
 	unsigned first;                         /* of `at`: the one to try first */
 };
 
-void target_begin(struct target *t, uint16_t port);
+void server_address_begin(struct server_address *t, uint16_t port);
 
 /* The nth to try, 0 the first. NULL: there is no further one. */
-const struct sockaddr *target_get(struct target *t, unsigned nth, int64_t now_ms, socklen_t *len);
+const struct sockaddr *server_address_get(
+        struct server_address *t, unsigned nth, int64_t now_ms, socklen_t *len);
 
 /* The nth to try has answered. */
-void target_answered(struct target *t, unsigned nth);
+void server_address_answered(struct server_address *t, unsigned nth);
 
 /* Make `other` a target of the other address alone, if the server is only known to answer at the
  * loopback's. False: it answers elsewhere, or there is no other address. */
-bool target_other(struct target *t, struct target *other, int64_t now_ms);
+bool server_address_other(struct server_address *t, struct server_address *other, int64_t now_ms);
 
 /* "127.0.0.1:8000", "[fd00::1]:8000" */
-const char *target_text(const struct sockaddr *at, char out[TARGET_TEXT_MAX]);
+const char *server_address_text(const struct sockaddr *at, char out[SERVER_ADDRESS_TEXT_MAX]);
 
 #endif

@@ -261,7 +261,7 @@ SHOW(alloc_tres)
 /* From its submit to its first start, or until now. */
 static uint64_t reserved_s(const Gpusched__Acct *j)
 {
-	int64_t now = when_now();
+	int64_t now = parse_time_now();
 
 	if (j->first_start_time)
 		return j->wait_s;
@@ -285,13 +285,15 @@ SHOW(limit_raw)
 		view_number(cell, j->time_limit_s / 60);
 }
 
-#define NOT_KNOWN(name, heading, width, value) FRONT_FIELD(0, name, heading, width, value, NULL, 0)
-#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
+#define NOT_KNOWN(name, heading, width, value) \
+	SLURM_CMD_FIELD(0, name, heading, width, value, NULL, 0)
+#define FIELD(name, heading, width, show) \
+	SLURM_CMD_FIELD(0, name, heading, width, NULL, show_##show, 0)
 #define DIFFERS(name, heading, width, show, text) \
-	FRONT_FIELD(0, name, heading, width, text, show_##show, 0)
+	SLURM_CMD_FIELD(0, name, heading, width, text, show_##show, 0)
 #define EMPTY(name, width) NOT_KNOWN(name, name, width, "")
 
-static const struct front_field fields[] = {
+static const struct slurm_cmd_field fields[] = {
 	FIELD("Account", "Account", 10, account),
 	EMPTY("AdminComment", 15),
 	FIELD("AllocCPUS", "AllocCPUS", 10, cpus),
@@ -306,7 +308,7 @@ static const struct front_field fields[] = {
 	EMPTY("AveRSS", 10),
 	EMPTY("AveVMSize", 10),
 	EMPTY("BlockID", 16),
-	FRONT_FIELD(0, "Cluster", "Cluster", 10, NULL, front_show_cluster, 0),
+	SLURM_CMD_FIELD(0, "Cluster", "Cluster", 10, NULL, slurm_cmd_show_cluster, 0),
 	FIELD("Comment", "Comment", 14, comment),
 	EMPTY("Constraints", 19),
 	DIFFERS("ConsumedEnergy", "ConsumedEnergy", 14, energy, "of its GPUs, in joules"),
@@ -404,4 +406,4 @@ static const struct front_field fields[] = {
 	FIELD("WorkDir", "WorkDir", 20, cwd),
 };
 
-FRONT_TABLE(field, sacct_fields, fields)
+SLURM_CMD_TABLE(field, sacct_fields, fields)

@@ -16,7 +16,7 @@
 
 /* --- messages -------------------------------------------------------------------------------- */
 
-void front_say(const char *name, const char *fmt, ...)
+void slurm_cmd_say(const char *name, const char *fmt, ...)
 {
 	char text[1024], *plain;
 	va_list ap;
@@ -30,31 +30,31 @@ void front_say(const char *name, const char *fmt, ...)
 	free(plain);
 }
 
-int front_fail(const char *name, const struct error *err)
+int slurm_cmd_fail(const char *name, const struct error *err)
 {
-	front_say(name, "%s", err->text);
+	slurm_cmd_say(name, "%s", err->text);
 	if (*err->hint)
-		front_say(name, "%s", err->hint);
-	return FRONT_FAILED;
+		slurm_cmd_say(name, "%s", err->hint);
+	return SLURM_CMD_FAILED;
 }
 
-bool front_unreachable(const struct error *err)
+bool slurm_cmd_unreachable(const struct error *err)
 {
 	return err->code == ERR_UNREACHABLE || err->code == ERR_TIMEOUT;
 }
 
-int front_fail_load(const char *name, const char *call, const struct error *err)
+int slurm_cmd_fail_load(const char *name, const char *call, const struct error *err)
 {
-	if (!front_unreachable(err))
-		return front_fail(name, err);
+	if (!slurm_cmd_unreachable(err))
+		return slurm_cmd_fail(name, err);
 	fflush(stdout);
 	fprintf(stderr, "%s: %s\n", call,
 	        err->code == ERR_TIMEOUT ? "Socket timed out on send/recv operation"
 	                                 : "Unable to contact slurm controller (connect failure)");
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
-int front_finish(const char *name, int status)
+int slurm_cmd_finish(const char *name, int status)
 {
 	bool bad = ferror(stdout);
 
@@ -63,7 +63,7 @@ int front_finish(const char *name, int status)
 		return status;
 	fprintf(stderr, "%s: error: standard output: %s\n", name,
 	        errno ? strerror(errno) : "not all could be written");
-	return status ? status : FRONT_FAILED;
+	return status ? status : SLURM_CMD_FAILED;
 }
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -77,29 +77,29 @@ static const struct option standard[] = {
 };
 #define N_STANDARD (sizeof(standard) / sizeof(standard[0]))
 
-/* A program, as its row in `fronts` and its own file have it. */
+/* A program, as its row in `slurm_cmds` and its own file have it. */
 struct program {
 	const char *name, *usage;
-	const struct front_option *options;
+	const struct slurm_cmd_option *options;
 	size_t n;
-	front_argument *argument;
+	slurm_cmd_argument *argument;
 };
 
 static void print_help(const struct program *p, bool all)
 {
 	printf("Usage: %s [OPTIONS]%s%s\n", p->name, p->usage ? " " : "", p->usage ? p->usage : "");
 	for (size_t i = 0; all && i < p->n; i++) {
-		const struct front_option *o = &p->options[i];
+		const struct slurm_cmd_option *o = &p->options[i];
 		char letter[8] = "    ";
 
-		if (o->says == FRONT_NO)
+		if (o->says == SLURM_CMD_NO)
 			continue;
 		if (o->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 		printf("  %s--%s%s%s%s\n", letter, o->name,
-		        o->arg == FRONT_VALUE ? "=VALUE"
-		        : o->arg              ? "[=VALUE]"
-		                              : "",
+		        o->arg == SLURM_CMD_VALUE ? "=VALUE"
+		        : o->arg                  ? "[=VALUE]"
+		                                  : "",
 		        o->text ? "  " : "", o->text ? o->text : "");
 	}
 	if (all)
@@ -119,9 +119,9 @@ static struct tables make_tables(const struct program *p)
 
 	*s++ = 'V';
 	for (size_t i = 0; i < p->n; i++) {
-		const struct front_option *o = &p->options[i];
+		const struct slurm_cmd_option *o = &p->options[i];
 
-		int has = o->arg == FRONT_NEXT ? optional_argument : (int)o->arg;
+		int has = o->arg == SLURM_CMD_NEXT ? optional_argument : (int)o->arg;
 
 		t.longs[i] = (struct option){ o->name, has, NULL,
 			o->letter ? o->letter : KEY_ROW + (int)i };
@@ -135,7 +135,8 @@ static struct tables make_tables(const struct program *p)
 	return t;
 }
 
-static int set_row(const struct front_option *o, const char *value, void *input, struct error *err)
+static int set_row(
+        const struct slurm_cmd_option *o, const char *value, void *input, struct error *err)
 {
 	const struct cmd_option row = { .name = o->name, .letter = o->letter, .what = o->what };
 
@@ -143,7 +144,7 @@ static int set_row(const struct front_option *o, const char *value, void *input,
 }
 
 /* Of several names of one letter the first row counts. */
-static const struct front_option *row_of(const struct front_option *o, int key)
+static const struct slurm_cmd_option *row_of(const struct slurm_cmd_option *o, int key)
 {
 	if (key >= KEY_ROW)
 		return o + (key - KEY_ROW);
@@ -152,20 +153,20 @@ static const struct front_option *row_of(const struct front_option *o, int key)
 	return o;
 }
 
-int front_set(const struct front_option *options, int letter, const char *value, void *input,
-        struct error *err)
+int slurm_cmd_set(const struct slurm_cmd_option *options, int letter, const char *value,
+        void *input, struct error *err)
 {
 	return set_row(row_of(options, letter), value, input, err);
 }
 
 static int take_one(const struct program *p, int key, char **argv, void *input, struct error *err)
 {
-	const struct front_option *o = row_of(p->options, key);
+	const struct slurm_cmd_option *o = row_of(p->options, key);
 	const char *value = optarg;
 
-	if (o->says == FRONT_NO)
+	if (o->says == SLURM_CMD_NO)
 		return error_set(err, ERR_USAGE, "--%s: %s", o->name, o->text);
-	if (o->arg == FRONT_NEXT && !value && argv[optind] && argv[optind][0] != '-')
+	if (o->arg == SLURM_CMD_NEXT && !value && argv[optind] && argv[optind][0] != '-')
 		value = argv[optind++];
 	return set_row(o, value, input, err);
 }
@@ -181,15 +182,15 @@ static int parse(const struct program *p, int argc, char **argv, void *input,
 	while ((key = getopt_long(argc, argv, t->shorts, t->longs, NULL)) != -1) {
 		switch (key) {
 		case 'V':
-			puts(FRONT_VERSION);
-			return front_finish(p->name, 0);
+			puts(SLURM_CMD_VERSION);
+			return slurm_cmd_finish(p->name, 0);
 		case 0x7000:
 		case 0x7001:
 			print_help(p, key == 0x7000);
-			return front_finish(p->name, 0);
+			return slurm_cmd_finish(p->name, 0);
 		case '?':
 			fprintf(stderr, "Try \"%s --help\" for more information\n", p->name);
-			return FRONT_FAILED;
+			return SLURM_CMD_FAILED;
 		default:
 			if (take_one(p, key, argv, input, err) < 0)
 				return TOLD_BELOW;
@@ -204,26 +205,27 @@ static int parse(const struct program *p, int argc, char **argv, void *input,
 	return CMD_GO_ON;
 }
 
-int front_parse(const char *name, front_argument *argument, int argc, char **argv, void *input)
+int slurm_cmd_parse(
+        const char *name, slurm_cmd_argument *argument, int argc, char **argv, void *input)
 {
-	const struct front *front = front_find(name);
-	struct program p = { .name = name, .usage = front->usage, .argument = argument };
+	const struct slurm_cmd *cmd = slurm_cmd_find(name);
+	struct program p = { .name = name, .usage = cmd->usage, .argument = argument };
 	struct tables t;
 	struct error err;
 	int rc;
 
-	p.options = front->options(&p.n);
+	p.options = cmd->options(&p.n);
 	t = make_tables(&p);
 	argv[0] = (char *)name; /* getopt's messages begin with it */
 	rc = parse(&p, argc, argv, input, &t, &err);
 	free(t.longs);
 	if (rc != TOLD_BELOW)
 		return rc;
-	front_fail(name, &err);
-	return FRONT_FAILED;
+	slurm_cmd_fail(name, &err);
+	return SLURM_CMD_FAILED;
 }
 
-int front_clusters(const char *name, const char *value, const char *cluster)
+int slurm_cmd_clusters(const char *name, const char *value, const char *cluster)
 {
 	char *list = xstrdup(value), *at = list, *one;
 	int ok = 1;
@@ -231,8 +233,8 @@ int front_clusters(const char *name, const char *value, const char *cluster)
 	while (ok && (one = strsep(&at, ","))) {
 		if (!*one || !strcasecmp(one, "all") || !strcasecmp(one, cluster))
 			continue;
-		front_say(name, "No cluster '%s' known by database.", one);
-		front_say(name,
+		slurm_cmd_say(name, "No cluster '%s' known by database.", one);
+		slurm_cmd_say(name,
 		        "'%s' can't be reached now, or it is an invalid entry for --cluster.  This "
 		        "is cluster %s; GPUSCHED_CONTROLLER names another.",
 		        one, cluster);
@@ -244,25 +246,25 @@ int front_clusters(const char *name, const char *value, const char *cluster)
 
 static const char *cluster_name = "";
 
-const char *front_cluster(void)
+const char *slurm_cmd_cluster(void)
 {
 	return cluster_name;
 }
 
-void front_show_cluster(const void *object, struct view_cell *cell)
+void slurm_cmd_show_cluster(const void *object, struct view_cell *cell)
 {
 	(void)object;
 	view_text(cell, cluster_name);
 }
 
-struct client *front_client(const char *name, const char *call, const char *clusters)
+struct client *slurm_cmd_client(const char *name, const char *call, const char *clusters)
 {
 	struct error err;
 	struct client *c = client_new(NULL, &err);
 
 	if (!c)
-		front_fail_load(name, call, &err);
-	if (c && clusters && !front_clusters(name, clusters, client_conf(c)->cluster)) {
+		slurm_cmd_fail_load(name, call, &err);
+	if (c && clusters && !slurm_cmd_clusters(name, clusters, client_conf(c)->cluster)) {
 		client_free(c);
 		return NULL;
 	}
@@ -272,14 +274,14 @@ struct client *front_client(const char *name, const char *call, const char *clus
 
 /* --- setters ---------------------------------------------------------------------------------- */
 
-CMD_SETTER(front_set_iterate)
+CMD_SETTER(slurm_cmd_set_iterate)
 {
 	if (count_parse(value, 1, 1000000, field, NULL) < 0)
 		return error_set(err, ERR_USAGE, "Error: invalid entry for --iterate=%s", value);
 	return 0;
 }
 
-CMD_SETTER(front_set_parsable)
+CMD_SETTER(slurm_cmd_set_parsable)
 {
 	struct fields_style *style = field;
 

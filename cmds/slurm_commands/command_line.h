@@ -1,7 +1,7 @@
 /* command_line.h - programs under Slurm's names: what all of them do alike
  *
  * All of them are one program (main.c), which goes by the name that it was started with. Each is a
- * row of `fronts`: its options as a table, its fields, and one function. They print what Slurm
+ * row of `slurm_cmds`: its options as a table, its fields, and one function. They print what Slurm
  * 22.05 prints, since other programs parse it to the byte, and end with Slurm's exit statuses.
  *
  * An option has one of three verdicts: it means what it means in Slurm; it differs, and the row
@@ -21,18 +21,18 @@
 #include "cmds/views/filter.h"
 #include "common/base/error.h"
 
-#define FRONT_VERSION "slurm 22.05.8" /* whose words and formats these are */
-#define FRONT_FAILED  1
+#define SLURM_CMD_VERSION "slurm 22.05.8" /* whose words and formats these are */
+#define SLURM_CMD_FAILED  1
 
 /* NEXT: the value may miss; it may also be the next word. */
-enum front_arg { FRONT_PLAIN, FRONT_VALUE, FRONT_MAY, FRONT_NEXT };
-enum front_says { FRONT_YES, FRONT_DIFFERS, FRONT_NO };
+enum slurm_cmd_arg { SLURM_CMD_PLAIN, SLURM_CMD_VALUE, SLURM_CMD_MAY, SLURM_CMD_NEXT };
+enum slurm_cmd_says { SLURM_CMD_YES, SLURM_CMD_DIFFERS, SLURM_CMD_NO };
 
-struct front_option {
+struct slurm_cmd_option {
 	const char *name;
 	int letter; /* or 0 */
-	enum front_arg arg;
-	enum front_says says;
+	enum slurm_cmd_arg arg;
+	enum slurm_cmd_says says;
 	const char *text; /* how it differs, or why there is none; NULL: as in Slurm */
 	/* As a cmd_option has them (cmd.h): the same setters serve. An error's text stays as it is.
 	 * NULL: there is nothing to set, because it is so anyway. */
@@ -41,69 +41,83 @@ struct front_option {
 	size_t offset;
 	unsigned what;
 };
-#define FRONT_ROW(type, member, name, letter, arg, set) \
-	{ name, letter, arg, FRONT_YES, NULL, set, offsetof(type, member), 0 }
-#define FRONT_FILTER(type, member, name, letter, what) \
-	{ name, letter, FRONT_VALUE, FRONT_YES, NULL, filter_set, offsetof(type, member), what }
-#define FRONT_CLUSTERS(type, member, name)                                             \
-	{ name, 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all", cmd_set_text, \
-		offsetof(type, member), 0 }
-#define FRONT_SAME(name, letter, arg)       { name, letter, arg, FRONT_YES, NULL, NULL, 0, 0 }
-#define FRONT_NONE(name, letter, arg, text) { name, letter, arg, FRONT_NO, text, NULL, 0, 0 }
+#define SLURM_CMD_ROW(type, member, name, letter, arg, set)                            \
+	{                                                                              \
+		name, letter, arg, SLURM_CMD_YES, NULL, set, offsetof(type, member), 0 \
+	}
+#define SLURM_CMD_FILTER(type, member, name, letter, what)                      \
+	{                                                                       \
+		name, letter, SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, filter_set, \
+		        offsetof(type, member), what                            \
+	}
+#define SLURM_CMD_CLUSTERS(type, member, name)                                         \
+	{                                                                              \
+		name, 'M', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS, "this cluster, or all", \
+		        cmd_set_text, offsetof(type, member), 0                        \
+	}
+#define SLURM_CMD_SAME(name, letter, arg)                          \
+	{                                                          \
+		name, letter, arg, SLURM_CMD_YES, NULL, NULL, 0, 0 \
+	}
+#define SLURM_CMD_NONE(name, letter, arg, text)                   \
+	{                                                         \
+		name, letter, arg, SLURM_CMD_NO, text, NULL, 0, 0 \
+	}
 
-CMD_SETTER(front_set_iterate);  /* uint64_t, seconds */
-CMD_SETTER(front_set_parsable); /* struct fields_style: "|", also behind the last */
+CMD_SETTER(slurm_cmd_set_iterate);  /* uint64_t, seconds */
+CMD_SETTER(slurm_cmd_set_parsable); /* struct fields_style: "|", also behind the last */
 
 /* A word after the name: of scontrol, sacctmgr, sreport. */
-struct front_word {
+struct slurm_cmd_word {
 	const char *name;
-	enum front_says says;
+	enum slurm_cmd_says says;
 	const char *text;
 };
 
-struct front {
+struct slurm_cmd {
 	const char *name, *about;
 	const char *usage; /* behind "[OPTIONS]"; NULL: nothing */
 	int (*run)(int argc, char **argv); /* the exit status */
-	const struct front_option *(*options)(size_t *n);
-	const struct front_field *(*fields)(size_t *n); /* NULL: it has none */
-	const struct front_word *(*words)(size_t *n);   /* likewise */
+	const struct slurm_cmd_option *(*options)(size_t *n);
+	const struct slurm_cmd_field *(*fields)(size_t *n); /* NULL: it has none */
+	const struct slurm_cmd_word *(*words)(size_t *n);   /* likewise */
 };
 
-extern const struct front fronts[];
-extern const size_t n_fronts;
-const struct front *front_find(const char *name);
+extern const struct slurm_cmd slurm_cmds[];
+extern const size_t n_slurm_cmds;
+const struct slurm_cmd *slurm_cmd_find(const char *name);
 
 /* Set what the option with that letter sets, as a variable of the environment does. */
-int front_set(const struct front_option *options, int letter, const char *value, void *input,
-        struct error *err);
+int slurm_cmd_set(const struct slurm_cmd_option *options, int letter, const char *value,
+        void *input, struct error *err);
 
 /* Read the command line of the program with that name. `argument` takes what is no option; NULL:
  * there is nothing else. CMD_GO_ON, or the status to exit with. */
-typedef int front_argument(const char *value, void *input, struct error *err);
-int front_parse(const char *name, front_argument *argument, int argc, char **argv, void *input);
+typedef int slurm_cmd_argument(const char *value, void *input, struct error *err);
+int slurm_cmd_parse(
+        const char *name, slurm_cmd_argument *argument, int argc, char **argv, void *input);
 
-/* "NAME: error: TEXT". Returns FRONT_FAILED. */
-int front_fail(const char *name, const struct error *err);
+/* "NAME: error: TEXT". Returns SLURM_CMD_FAILED. */
+int slurm_cmd_fail(const char *name, const struct error *err);
 /* The same for a failed request: if the controller was not reached, the text is that of Slurm
  * ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"). */
-int front_fail_load(const char *name, const char *call, const struct error *err);
-bool front_unreachable(const struct error *err);
-void front_say(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int slurm_cmd_fail_load(const char *name, const char *call, const struct error *err);
+bool slurm_cmd_unreachable(const struct error *err);
+void slurm_cmd_say(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Flush; `status`, or FRONT_FAILED with a message if not all could be written. */
-int front_finish(const char *name, int status);
+/* Flush; `status`, or SLURM_CMD_FAILED with a message if not all could be written. */
+int slurm_cmd_finish(const char *name, int status);
 
 /* --clusters: 1 `value` is this cluster, or all; 0 with a message: it is another. */
-int front_clusters(const char *name, const char *value, const char *cluster);
+int slurm_cmd_clusters(const char *name, const char *value, const char *cluster);
 
-/* A client of the controller; `call` as for front_fail_load(), `clusters` the value of --clusters
- * or NULL. NULL with a message: there is none, or another cluster is meant. */
-struct client *front_client(const char *name, const char *call, const char *clusters);
+/* A client of the controller; `call` as for slurm_cmd_fail_load(), `clusters` the value of
+ * --clusters or NULL. NULL with a message: there is none, or another cluster is meant. */
+struct client *slurm_cmd_client(const char *name, const char *call, const char *clusters);
 /* The name of that client's cluster, which lives as long as it does; before one is made "". */
-const char *front_cluster(void);
+const char *slurm_cmd_cluster(void);
 
 /* For the field Cluster of any listing. */
-void front_show_cluster(const void *object, struct view_cell *cell);
+void slurm_cmd_show_cluster(const void *object, struct view_cell *cell);
 
 #endif

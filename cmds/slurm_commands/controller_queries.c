@@ -14,20 +14,20 @@ int ask_jobs(struct client *c, const struct filter *f, bool with_runs, ask_on_it
 {
 	Gpusched__ListJobs request = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter;
-	struct whole jobs = { TYPE(JOB_CHUNK), on_job, arg, NULL };
+	struct reassembly jobs = { TYPE(JOB_CHUNK), on_job, arg, NULL };
 
 	filter_message(f, &filter);
 	request.filter = &filter;
 	request.with_runs = with_runs;
 	request.whole = f->ids.n > 0;
-	return whole_ask(c, TYPE(LIST_JOBS), &request.base, &jobs, err);
+	return reassembly_ask(c, TYPE(LIST_JOBS), &request.base, &jobs, err);
 }
 
 int ask_nodes(struct client *c, const struct cmd_list *names, bool devices, ask_on_item *on_node,
         void *arg, struct error *err)
 {
 	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
-	struct whole nodes = { TYPE(NODE_CHUNK), on_node, arg, NULL };
+	struct reassembly nodes = { TYPE(NODE_CHUNK), on_node, arg, NULL };
 
 	if (names) {
 		request.names = names->v;
@@ -35,16 +35,16 @@ int ask_nodes(struct client *c, const struct cmd_list *names, bool devices, ask_
 	}
 	request.devices = devices;
 	request.whole = true;
-	return whole_ask(c, TYPE(LIST_NODES), &request.base, &nodes, err);
+	return reassembly_ask(c, TYPE(LIST_NODES), &request.base, &nodes, err);
 }
 
 static int ask_partitions(struct client *c, ask_on_item *on_partition, void *arg, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
-	struct whole parts = { TYPE(PARTITION_CHUNK), on_partition, arg, NULL };
+	struct reassembly parts = { TYPE(PARTITION_CHUNK), on_partition, arg, NULL };
 
 	request.whole = true;
-	return whole_ask(c, TYPE(LIST_PARTITIONS), &request.base, &parts, err);
+	return reassembly_ask(c, TYPE(LIST_PARTITIONS), &request.base, &parts, err);
 }
 
 /* --- changes --------------------------------------------------------------------------------- */

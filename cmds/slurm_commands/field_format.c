@@ -11,7 +11,8 @@
 
 #define COLUMNS_MAX 256
 
-const struct front_field *field_by_letter(char letter, const struct front_field *table, size_t n)
+const struct slurm_cmd_field *field_by_letter(
+        char letter, const struct slurm_cmd_field *table, size_t n)
 {
 	for (size_t i = 0; letter && i < n; i++)
 		if (table[i].letter == letter)
@@ -19,8 +20,8 @@ const struct front_field *field_by_letter(char letter, const struct front_field 
 	return NULL;
 }
 
-const struct front_field *field_by_name(
-        const char *name, size_t len, const struct front_field *table, size_t n)
+const struct slurm_cmd_field *field_by_name(
+        const char *name, size_t len, const struct slurm_cmd_field *table, size_t n)
 {
 	for (size_t i = 0; len && i < n; i++)
 		if (table[i].name && !strncasecmp(table[i].name, name, len) && !table[i].name[len])
@@ -36,7 +37,7 @@ static void complain(const char *program, const char *what, size_t len)
 	fprintf(stderr, "%s: error: Invalid job format specification: %s\n", program, shown);
 }
 
-static struct field_column *add(struct fields *f, const struct front_field *field)
+static struct field_column *add(struct fields *f, const struct slurm_cmd_field *field)
 {
 	f->v = xrealloc(f->v, f->n + 1, sizeof(*f->v));
 	f->v[f->n] = (struct field_column){ .field = field };
@@ -62,11 +63,11 @@ static unsigned take_width(const char **s)
 }
 
 void fields_letters(struct fields *f, const char *program, const char *format,
-        const struct front_field *table, size_t n)
+        const struct slurm_cmd_field *table, size_t n)
 {
 	for (const char *s = format; *s && f->n < COLUMNS_MAX;) {
 		const char *start = s;
-		const struct front_field *field;
+		const struct slurm_cmd_field *field;
 		struct field_column *c;
 		unsigned width;
 		bool right;
@@ -101,11 +102,11 @@ void fields_letters(struct fields *f, const char *program, const char *format,
 }
 
 void fields_long(struct fields *f, const char *program, const char *format,
-        const struct front_field *table, size_t n)
+        const struct slurm_cmd_field *table, size_t n)
 {
 	for (const char *s = format; *s && f->n < COLUMNS_MAX;) {
 		size_t all = strcspn(s, ","), len = strcspn(s, ":,");
-		const struct front_field *field = field_by_name(s, len, table, n);
+		const struct slurm_cmd_field *field = field_by_name(s, len, table, n);
 		const char *rest = s + len;
 		struct field_column *c;
 
@@ -128,12 +129,12 @@ void fields_long(struct fields *f, const char *program, const char *format,
 	}
 }
 
-int fields_names(struct fields *f, const char *format, const struct front_field *table, size_t n,
-        struct error *err)
+int fields_names(struct fields *f, const char *format, const struct slurm_cmd_field *table,
+        size_t n, struct error *err)
 {
 	for (const char *s = format; *s && f->n < COLUMNS_MAX;) {
 		size_t all = strcspn(s, ","), len = strcspn(s, "%,");
-		const struct front_field *field;
+		const struct slurm_cmd_field *field;
 		struct field_column *c;
 		char shown[80];
 		int width;
@@ -174,9 +175,10 @@ void fields_clear(struct fields *f)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-const char *field_value(const struct front_field *field, const void *object, struct view_cell *cell)
+const char *field_value(
+        const struct slurm_cmd_field *field, const void *object, struct view_cell *cell)
 {
-	const struct front_field *table;
+	const struct slurm_cmd_field *table;
 	size_t n;
 
 	cell->text = "";
@@ -306,7 +308,7 @@ void fields_print(const struct fields *f, const struct fields_style *s, const vo
 	strbuf_add(out, "\n", 1);
 }
 
-int fields_print_names(const struct front_field *table, size_t n)
+int fields_print_names(const struct slurm_cmd_field *table, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		printf("%-19s%s", table[i].name, i + 1 == n || i % 4 == 3 ? "\n" : " ");

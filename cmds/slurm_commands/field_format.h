@@ -21,7 +21,7 @@
 #define FIELD_LONG_WIDTH 20 /* of a name without a width in -O */
 #define FIELD_WIDTH_MAX  4096
 
-struct front_field {
+struct slurm_cmd_field {
 	char letter; /* of -o; 0: none */
 	const char *name, *heading;
 	int width;        /* of print_fields listings; < 0: to the left */
@@ -29,25 +29,29 @@ struct front_field {
 	void (*show)(const void *object, struct view_cell *cell);
 	unsigned flags; /* of the listing */
 	/* Instead of both: it says what the field `like` of another listing says. */
-	const struct front_field *(*listing)(size_t *n);
+	const struct slurm_cmd_field *(*listing)(size_t *n);
 	const char *like;
 };
 
-#define FRONT_FIELD(letter, name, heading, width, text, show, flags) \
-	{ letter, name, heading, width, text, show, flags, NULL, NULL }
-#define FRONT_LIKE(letter, name, heading, listing, like, flags) \
-	{ letter, name, heading, 0, NULL, NULL, flags, listing, like }
+#define SLURM_CMD_FIELD(letter, name, heading, width, text, show, flags)    \
+	{                                                                   \
+		letter, name, heading, width, text, show, flags, NULL, NULL \
+	}
+#define SLURM_CMD_LIKE(letter, name, heading, listing, like, flags)        \
+	{                                                                  \
+		letter, name, heading, 0, NULL, NULL, flags, listing, like \
+	}
 
 /* The function that a table is known by: its rows, and how many. */
-#define FRONT_TABLE(kind, function, table)               \
-	const struct front_##kind *function(size_t *n)   \
-	{                                                \
-		*n = sizeof(table) / sizeof((table)[0]); \
-		return table;                            \
+#define SLURM_CMD_TABLE(kind, function, table)             \
+	const struct slurm_cmd_##kind *function(size_t *n) \
+	{                                                  \
+		*n = sizeof(table) / sizeof((table)[0]);   \
+		return table;                              \
 	}
 
 struct field_column {
-	const struct front_field *field; /* NULL: only text */
+	const struct slurm_cmd_field *field; /* NULL: only text */
 	unsigned width;                  /* 0: as it is */
 	bool right;
 	char *behind; /* text behind it, owned; NULL: none */
@@ -62,22 +66,23 @@ struct fields {
 
 /* Of `-o`: text that is no field is copied as it is, and named on stderr, as in Slurm. */
 void fields_letters(struct fields *f, const char *program, const char *format,
-        const struct front_field *table, size_t n);
+        const struct slurm_cmd_field *table, size_t n);
 /* Of `-O`. */
 void fields_long(struct fields *f, const char *program, const char *format,
-        const struct front_field *table, size_t n);
+        const struct slurm_cmd_field *table, size_t n);
 /* Of print_fields. -1: the name that there is not is in `err`. */
-int fields_names(struct fields *f, const char *format, const struct front_field *table, size_t n,
-        struct error *err);
+int fields_names(struct fields *f, const char *format, const struct slurm_cmd_field *table,
+        size_t n, struct error *err);
 void fields_clear(struct fields *f);
 
-const struct front_field *field_by_name(
-        const char *name, size_t len, const struct front_field *table, size_t n);
-const struct front_field *field_by_letter(char letter, const struct front_field *table, size_t n);
+const struct slurm_cmd_field *field_by_name(
+        const char *name, size_t len, const struct slurm_cmd_field *table, size_t n);
+const struct slurm_cmd_field *field_by_letter(
+        char letter, const struct slurm_cmd_field *table, size_t n);
 
 /* What a field says of an object, in `cell`. */
 const char *field_value(
-        const struct front_field *field, const void *object, struct view_cell *cell);
+        const struct slurm_cmd_field *field, const void *object, struct view_cell *cell);
 
 /* One line with its newline; object NULL: the headings. */
 void fields_line(const struct fields *f, const void *object, struct strbuf *out);
@@ -90,7 +95,7 @@ struct fields_style {
 };
 void fields_print_heading(const struct fields *f, const struct fields_style *s, FILE *out);
 /* For --helpformat: the names of the fields. Returns 0. */
-int fields_print_names(const struct front_field *table, size_t n);
+int fields_print_names(const struct slurm_cmd_field *table, size_t n);
 /* One line, its newline included. */
 void fields_print(const struct fields *f, const struct fields_style *s, const void *object,
         struct strbuf *out);

@@ -313,7 +313,7 @@ SHOW(tres)
 SHOW(pending_time)
 {
 	JOB;
-	int64_t until = j->start_time && !job_is_pending(j) ? j->start_time : when_now();
+	int64_t until = j->start_time && !job_is_pending(j) ? j->start_time : parse_time_now();
 
 	view_number(cell, until > j->submit_time ? (until - j->submit_time) / 1000000 : 0);
 }
@@ -331,13 +331,13 @@ CELL(stdout, JOB, show_path(j, j->output, cell))
 CELL(stderr, JOB, show_path(j, *j->error ? j->error : j->output, cell))
 
 #define NOT_KNOWN(letter, name, heading, value) \
-	FRONT_FIELD(letter, name, heading, 0, value, NULL, 0)
+	SLURM_CMD_FIELD(letter, name, heading, 0, value, NULL, 0)
 #define FIELD(letter, name, heading, show) \
-	FRONT_FIELD(letter, name, heading, 0, NULL, show_##show, 0)
+	SLURM_CMD_FIELD(letter, name, heading, 0, NULL, show_##show, 0)
 #define DIFFERS(letter, name, heading, show, text) \
-	FRONT_FIELD(letter, name, heading, 0, text, show_##show, 0)
+	SLURM_CMD_FIELD(letter, name, heading, 0, text, show_##show, 0)
 
-static const struct front_field fields[] = {
+static const struct slurm_cmd_field fields[] = {
 	FIELD('a', "Account", "ACCOUNT", account),
 	FIELD(0, "AccrueTime", "ACCRUE_TIME", accrue),
 	NOT_KNOWN(0, "Admin_Comment", "ADMIN_COMMENT", "(null)"),
@@ -351,7 +351,7 @@ static const struct front_field fields[] = {
 	NOT_KNOWN(0, "BoardsPerNode", "BOARDS_PER_NODE", "0"),
 	NOT_KNOWN(0, "BurstBuffer", "BURST_BUFFER", "(null)"),
 	NOT_KNOWN(0, "BurstBufferState", "BURST_BUFFER_STATE", "(null)"),
-	FRONT_FIELD(0, "Cluster", "CLUSTER", 0, NULL, front_show_cluster, 0),
+	SLURM_CMD_FIELD(0, "Cluster", "CLUSTER", 0, NULL, slurm_cmd_show_cluster, 0),
 	NOT_KNOWN(0, "ClusterFeature", "CLUSTER_FEATURES", "(null)"),
 	NOT_KNOWN('o', "Command", "COMMAND", "(null)"),
 	FIELD('k', "Comment", "COMMENT", comment),
@@ -461,13 +461,13 @@ static const struct front_field fields[] = {
 	FIELD('Z', "WorkDir", "WORK_DIR", cwd),
 };
 
-FRONT_TABLE(field, job_fields, fields)
+SLURM_CMD_TABLE(field, job_fields, fields)
 
 const char *job_field(const char *name, const Gpusched__Job *job, struct view_cell *cell)
 {
 	size_t n;
-	const struct front_field *table = job_fields(&n);
-	const struct front_field *field = field_by_name(name, strlen(name), table, n);
+	const struct slurm_cmd_field *table = job_fields(&n);
+	const struct slurm_cmd_field *field = field_by_name(name, strlen(name), table, n);
 
 	return field ? field_value(field, job, cell) : "";
 }

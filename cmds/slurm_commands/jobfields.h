@@ -8,7 +8,7 @@
 #include "cmds/slurm_commands/field_format.h"
 #include "common/gpusched.pb-c.h"
 
-const struct front_field *job_fields(size_t *n);
+const struct slurm_cmd_field *job_fields(size_t *n);
 
 /* The value of a field by its name; for records and for JSON. The name exists. */
 const char *job_field(const char *name, const Gpusched__Job *job, struct view_cell *cell);

@@ -8,20 +8,20 @@
 
 int main(int argc, char **argv)
 {
-	const struct front *f = argc > 0 ? front_find(argv[0]) : NULL;
+	const struct slurm_cmd *f = argc > 0 ? slurm_cmd_find(argv[0]) : NULL;
 
 	if (f)
 		return f->run(argc, argv);
 	if (argc == 2 && !strcmp(argv[1], "--names")) {
-		for (size_t i = 0; i < n_fronts; i++)
-			puts(fronts[i].name);
+		for (size_t i = 0; i < n_slurm_cmds; i++)
+			puts(slurm_cmds[i].name);
 		return 0;
 	}
 	if (argc == 2 && !strcmp(argv[1], "--manual")) {
-		front_manual(stdout);
+		slurm_cmd_manual(stdout);
 		return 0;
 	}
-	f = argc > 1 ? front_find(argv[1]) : NULL;
+	f = argc > 1 ? slurm_cmd_find(argv[1]) : NULL;
 	if (f)
 		return f->run(argc - 1, argv + 1);
 	fprintf(stderr, "usage: gslurm PROGRAM [ARGUMENT...], or one of Slurm's names that is a "

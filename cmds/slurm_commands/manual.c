@@ -9,9 +9,9 @@
 #include "cmds/srun/srun_options.h"
 
 static const char *const verdicts[] = {
-	[FRONT_YES] = "yes",
-	[FRONT_DIFFERS] = "differs",
-	[FRONT_NO] = "no",
+	[SLURM_CMD_YES] = "yes",
+	[SLURM_CMD_DIFFERS] = "differs",
+	[SLURM_CMD_NO] = "no",
 };
 
 /* What mdoc would take for its own: a backslash, a point or a quote in front. */
@@ -29,7 +29,7 @@ static void put(FILE *out, const char *text)
 /* One row of any table. */
 struct entry {
 	char name[160]; /* with its macros */
-	enum front_says says;
+	enum slurm_cmd_says says;
 	const char *before, *text; /* `before` begins the text */
 };
 
@@ -37,7 +37,7 @@ typedef struct entry entry_of(const void *table, size_t i);
 
 static struct entry entry_of_option(const void *table, size_t i)
 {
-	const struct front_option *o = (const struct front_option *)table + i;
+	const struct slurm_cmd_option *o = (const struct slurm_cmd_option *)table + i;
 	struct entry e = { .says = o->says, .before = "", .text = o->text };
 
 	if (o->letter)
@@ -49,7 +49,7 @@ static struct entry entry_of_option(const void *table, size_t i)
 
 static struct entry entry_of_word(const void *table, size_t i)
 {
-	const struct front_word *w = (const struct front_word *)table + i;
+	const struct slurm_cmd_word *w = (const struct slurm_cmd_word *)table + i;
 	struct entry e = { .says = w->says, .before = "", .text = w->text };
 
 	snprintf(e.name, sizeof(e.name), "Cm %s", w->name);
@@ -58,11 +58,11 @@ static struct entry entry_of_word(const void *table, size_t i)
 
 static struct entry entry_of_field(const void *table, size_t i)
 {
-	const struct front_field *f = (const struct front_field *)table + i;
+	const struct slurm_cmd_field *f = (const struct slurm_cmd_field *)table + i;
 	bool shown = f->show || f->like;
-	struct entry e = { .says = !shown    ? FRONT_NO
-		                   : f->text ? FRONT_DIFFERS
-		                             : FRONT_YES,
+	struct entry e = { .says = !shown    ? SLURM_CMD_NO
+		                   : f->text ? SLURM_CMD_DIFFERS
+		                             : SLURM_CMD_YES,
 		.before = shown                 ? ""
 		          : f->text && *f->text ? "always "
 		                                : "always empty",
@@ -79,7 +79,7 @@ static struct entry entry_of_field(const void *table, size_t i)
 
 /* Those that are as in Slurm one after another, the others each with its sentence. */
 static void print_verdict(FILE *out, const char *title, const void *table, size_t n, entry_of *of,
-        enum front_says says)
+        enum slurm_cmd_says says)
 {
 	size_t found = 0;
 
@@ -90,32 +90,32 @@ static void print_verdict(FILE *out, const char *title, const void *table, size_
 			continue;
 		if (!found++)
 			fprintf(out, ".Pp\n%s, %s:%s", title, verdicts[says],
-			        says == FRONT_YES ? "\n" : "\n.Bl -tag -width Ds -compact\n");
-		else if (says == FRONT_YES)
+			        says == SLURM_CMD_YES ? "\n" : "\n.Bl -tag -width Ds -compact\n");
+		else if (says == SLURM_CMD_YES)
 			fprintf(out, " ;\n");
-		fprintf(out, "%s%s", says == FRONT_YES ? "." : ".It ", e.name);
-		if (says == FRONT_YES)
+		fprintf(out, "%s%s", says == SLURM_CMD_YES ? "." : ".It ", e.name);
+		if (says == SLURM_CMD_YES)
 			continue;
 		fprintf(out, "\n%s", e.before);
 		put(out, e.text);
 		fputc('\n', out);
 	}
 	if (found)
-		fprintf(out, "%s", says == FRONT_YES ? " .\n" : ".El\n");
+		fprintf(out, "%s", says == SLURM_CMD_YES ? " .\n" : ".El\n");
 }
 
 static void print_table(FILE *out, const char *title, const void *table, size_t n, entry_of *of)
 {
-	print_verdict(out, title, table, n, of, FRONT_YES);
-	print_verdict(out, title, table, n, of, FRONT_DIFFERS);
-	print_verdict(out, title, table, n, of, FRONT_NO);
+	print_verdict(out, title, table, n, of, SLURM_CMD_YES);
+	print_verdict(out, title, table, n, of, SLURM_CMD_DIFFERS);
+	print_verdict(out, title, table, n, of, SLURM_CMD_NO);
 }
 
 static void print_records(FILE *out)
 {
 	static const struct {
 		const char *title;
-		const struct front_field *(*table)(size_t *n);
+		const struct slurm_cmd_field *(*table)(size_t *n);
 	} tables[] = {
 		{ "Keys of show job", record_job },
 		{ "Keys of show node", record_node },
@@ -124,7 +124,7 @@ static void print_records(FILE *out)
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		size_t n;
-		const struct front_field *f = tables[i].table(&n);
+		const struct slurm_cmd_field *f = tables[i].table(&n);
 
 		print_table(out, tables[i].title, f, n, entry_of_field);
 	}
@@ -134,9 +134,9 @@ static void print_records(FILE *out)
 
 static struct entry entry_of_srun(const void *table, size_t i)
 {
-	static const enum front_says says[] = { [SRUN_STEP] = FRONT_YES,
-		[SRUN_NOTHING] = FRONT_DIFFERS,
-		[SRUN_REFUSED] = FRONT_NO };
+	static const enum slurm_cmd_says says[] = { [SRUN_STEP] = SLURM_CMD_YES,
+		[SRUN_NOTHING] = SLURM_CMD_DIFFERS,
+		[SRUN_REFUSED] = SLURM_CMD_NO };
 	const struct srun_row *row = (const struct srun_row *)table + i;
 	struct entry e = { .says = says[row->kind],
 		.before = row->kind == SRUN_NOTHING ? "taken without effect" : "",
@@ -194,10 +194,10 @@ static void print_srun(FILE *out)
 	print_of_job(out, "Options of sbatch that count", true);
 }
 
-void front_manual(FILE *out)
+void slurm_cmd_manual(FILE *out)
 {
-	for (size_t i = 0; i < n_fronts; i++) {
-		const struct front *f = &fronts[i];
+	for (size_t i = 0; i < n_slurm_cmds; i++) {
+		const struct slurm_cmd *f = &slurm_cmds[i];
 		const void *table;
 		size_t n;
 

@@ -4,6 +4,6 @@
 
 #include <stdio.h>
 
-void front_manual(FILE *out); /* as mdoc(7) */
+void slurm_cmd_manual(FILE *out); /* as mdoc(7) */
 
 #endif

@@ -308,13 +308,13 @@ CELL(reason_user, GROUP, show_reason_part(g, 1, cell))
 CELL(reason_time, GROUP, show_reason_part(g, 2, cell))
 
 #define NOT_KNOWN(letter, name, heading, value, flags) \
-	FRONT_FIELD(letter, name, heading, 0, value, NULL, flags)
+	SLURM_CMD_FIELD(letter, name, heading, 0, value, NULL, flags)
 #define FIELD(letter, name, heading, show, flags) \
-	FRONT_FIELD(letter, name, heading, 0, NULL, show_##show, flags)
+	SLURM_CMD_FIELD(letter, name, heading, 0, NULL, show_##show, flags)
 #define DIFFERS(letter, name, heading, show, text, flags) \
-	FRONT_FIELD(letter, name, heading, 0, text, show_##show, flags)
+	SLURM_CMD_FIELD(letter, name, heading, 0, text, show_##show, flags)
 
-static const struct front_field fields[] = {
+static const struct slurm_cmd_field fields[] = {
 	FIELD(0, "AllocMem", "ALLOCMEM", used_memory, NODE_EXACT),
 	NOT_KNOWN('S', "AllocNodes", "ALLOCNODES", "all", 0),
 	FIELD('a', "Available", "AVAIL", available, NODE_PARTITION),
@@ -366,4 +366,4 @@ static const struct front_field fields[] = {
 	NOT_KNOWN('w', "Weight", "WEIGHT", "1", 0),
 };
 
-FRONT_TABLE(field, sinfo_fields, fields)
+SLURM_CMD_TABLE(field, sinfo_fields, fields)

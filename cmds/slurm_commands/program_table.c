@@ -8,7 +8,7 @@
 
 #include "cmds/slurm_commands/jobfields.h"
 
-const struct front fronts[] = {
+const struct slurm_cmd slurm_cmds[] = {
 	{ "sbatch", "submits a batch script", NULL, sbatch_main, sbatch_options, NULL, NULL },
 	{ "squeue", "lists jobs that wait and run", NULL, squeue_main, squeue_options, job_fields,
 	        NULL },
@@ -35,15 +35,15 @@ const struct front fronts[] = {
 	        NULL, NULL },
 };
 
-const size_t n_fronts = sizeof(fronts) / sizeof(fronts[0]);
+const size_t n_slurm_cmds = sizeof(slurm_cmds) / sizeof(slurm_cmds[0]);
 
-const struct front *front_find(const char *name)
+const struct slurm_cmd *slurm_cmd_find(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
 	name = slash ? slash + 1 : name;
-	for (size_t i = 0; i < n_fronts; i++)
-		if (!strcmp(fronts[i].name, name))
-			return &fronts[i];
+	for (size_t i = 0; i < n_slurm_cmds; i++)
+		if (!strcmp(slurm_cmds[i].name, name))
+			return &slurm_cmds[i];
 	return NULL;
 }

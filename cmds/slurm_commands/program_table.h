@@ -6,7 +6,7 @@
 
 #define PROGRAM(name)                           \
 	int name##_main(int argc, char **argv); \
-	const struct front_option *name##_options(size_t *n);
+	const struct slurm_cmd_option *name##_options(size_t *n);
 
 PROGRAM(sacct)
 PROGRAM(sacctmgr)
@@ -22,13 +22,13 @@ PROGRAM(sshare)
 PROGRAM(strigger)
 #undef PROGRAM
 
-const struct front_field *sacct_fields(size_t *n);
-const struct front_field *sinfo_fields(size_t *n);
-const struct front_field *sprio_fields(size_t *n);
-const struct front_field *sshare_fields(size_t *n);
+const struct slurm_cmd_field *sacct_fields(size_t *n);
+const struct slurm_cmd_field *sinfo_fields(size_t *n);
+const struct slurm_cmd_field *sprio_fields(size_t *n);
+const struct slurm_cmd_field *sshare_fields(size_t *n);
 
-const struct front_word *scontrol_words(size_t *n);
-const struct front_word *sacctmgr_words(size_t *n);
-const struct front_word *sreport_words(size_t *n);
+const struct slurm_cmd_word *scontrol_words(size_t *n);
+const struct slurm_cmd_word *sacctmgr_words(size_t *n);
+const struct slurm_cmd_word *sreport_words(size_t *n);
 
 #endif

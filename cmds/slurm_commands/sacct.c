@@ -3,8 +3,8 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmds/api/reassemble.h"
@@ -156,66 +156,69 @@ static CMD_SETTER(set_parsable2)
 	"a listing is restricted by jobs, users, accounts, partitions, states, names, nodes and " \
 	"time"
 
-static const struct front_option options[] = {
-	FRONT_ROW(struct sacct, accounts, "accounts", 'A', FRONT_VALUE, cmd_set_list),
-	FRONT_SAME("allclusters", 'L', FRONT_PLAIN),
-	FRONT_ROW(struct sacct, no_steps, "allocations", 'X', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sacct, all_users, "allusers", 'a', FRONT_PLAIN, cmd_set_flag),
-	FRONT_NONE("associations", 'x', FRONT_VALUE, FEW),
-	FRONT_NONE("batch-script", 'B', FRONT_PLAIN,
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_ROW(struct sacct, accounts, "accounts", 'A', SLURM_CMD_VALUE, cmd_set_list),
+	SLURM_CMD_SAME("allclusters", 'L', SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sacct, no_steps, "allocations", 'X', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sacct, all_users, "allusers", 'a', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_NONE("associations", 'x', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_NONE("batch-script", 'B', SLURM_CMD_PLAIN,
 	        "gctl show job ID --script prints the script of a job"),
-	FRONT_ROW(struct sacct, format, "brief", 'b', FRONT_PLAIN, set_brief),
-	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS,
+	SLURM_CMD_ROW(struct sacct, format, "brief", 'b', SLURM_CMD_PLAIN, set_brief),
+	{ "cluster", 'M', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS,
 	        "this cluster, or all; of another one there is nothing", cmd_set_text,
 	        offsetof(struct sacct, out.cluster), 0 },
-	{ "clusters", 'M', FRONT_VALUE, FRONT_DIFFERS,
+	{ "clusters", 'M', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS,
 	        "this cluster, or all; of another one there is nothing", cmd_set_text,
 	        offsetof(struct sacct, out.cluster), 0 },
-	FRONT_NONE(
-	        "completion", 'c', FRONT_PLAIN, "there is no other record of jobs that have ended"),
-	FRONT_ROW(struct sacct, style.between, "delimiter", 0, FRONT_VALUE, cmd_set_text),
-	{ "duplicates", 'D', FRONT_PLAIN, FRONT_DIFFERS,
+	SLURM_CMD_NONE("completion", 'c', SLURM_CMD_PLAIN,
+	        "there is no other record of jobs that have ended"),
+	SLURM_CMD_ROW(struct sacct, style.between, "delimiter", 0, SLURM_CMD_VALUE, cmd_set_text),
+	{ "duplicates", 'D', SLURM_CMD_PLAIN, SLURM_CMD_DIFFERS,
 	        "the last attempt of a job alone; gacct --runs has all", NULL, 0, 0 },
-	FRONT_ROW(struct sacct, until, "endtime", 'E', FRONT_VALUE, set_moment),
-	FRONT_NONE("env-vars", 0, FRONT_PLAIN,
+	SLURM_CMD_ROW(struct sacct, until, "endtime", 'E', SLURM_CMD_VALUE, set_moment),
+	SLURM_CMD_NONE("env-vars", 0, SLURM_CMD_PLAIN,
 	        "gctl show job ID --env prints the environment of a job"),
-	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_NONE("file", 'f', FRONT_VALUE, "gacct --file reads what gctl archive wrote"),
-	FRONT_NONE("flags", 'F', FRONT_VALUE, FEW),
-	FRONT_ROW(struct sacct, format, "format", 'o', FRONT_VALUE, cmd_set_text),
-	FRONT_NONE("gid", 'g', FRONT_VALUE, FEW),
-	FRONT_NONE("group", 'g', FRONT_VALUE, FEW),
-	FRONT_ROW(struct sacct, help_format, "helpformat", 'e', FRONT_PLAIN, cmd_set_flag),
-	{ "jobs", 'j', FRONT_VALUE, FRONT_YES, NULL, set_jobs, 0, 0 },
-	{ "json", 0, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields", cmd_set_flag,
+	SLURM_CMD_NONE("federation", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_NONE("file", 'f', SLURM_CMD_VALUE, "gacct --file reads what gctl archive wrote"),
+	SLURM_CMD_NONE("flags", 'F', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_ROW(struct sacct, format, "format", 'o', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_NONE("gid", 'g', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_NONE("group", 'g', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_ROW(struct sacct, help_format, "helpformat", 'e', SLURM_CMD_PLAIN, cmd_set_flag),
+	{ "jobs", 'j', SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, set_jobs, 0, 0 },
+	{ "json", 0, SLURM_CMD_PLAIN, SLURM_CMD_DIFFERS, "fewer fields", cmd_set_flag,
 	        offsetof(struct sacct, json), 0 },
-	FRONT_SAME("local", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sacct, format, "long", 'l', FRONT_PLAIN, set_long),
-	FRONT_FILTER(struct sacct, filter, "name", 0, FILTER_NAMES),
-	FRONT_NONE("ncpus", 'I', FRONT_VALUE, FEW),
-	FRONT_NONE("nnodes", 'i', FRONT_VALUE, FEW),
-	FRONT_SAME("noconvert", 0, FRONT_PLAIN),
-	FRONT_FILTER(struct sacct, filter, "nodelist", 'N', FILTER_NODES),
-	FRONT_ROW(struct sacct, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sacct, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
-	FRONT_ROW(struct sacct, style, "parsable2", 'P', FRONT_PLAIN, set_parsable2),
-	FRONT_FILTER(struct sacct, filter, "partition", 'r', FILTER_PARTITIONS),
-	FRONT_ROW(struct sacct, qos, "qos", 'q', FRONT_VALUE, cmd_set_list),
-	FRONT_NONE("reason", 'R', FRONT_VALUE, FEW),
-	FRONT_ROW(struct sacct, since, "starttime", 'S', FRONT_VALUE, set_moment),
-	{ "state", 's', FRONT_VALUE, FRONT_DIFFERS, "with no time said: of today", set_states, 0,
-	        0 },
-	FRONT_NONE("timelimit-max", 'K', FRONT_VALUE, FEW),
-	FRONT_NONE("timelimit-min", 'k', FRONT_VALUE, FEW),
-	FRONT_NONE("truncate", 'T', FRONT_PLAIN, "times are shown as they were"),
-	FRONT_ROW(struct sacct, filter, "uid", 'u', FRONT_VALUE, set_users),
-	{ "units", 0, FRONT_VALUE, FRONT_YES, NULL, set_units, 0, 0 },
-	FRONT_SAME("use-local-uid", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sacct, filter, "user", 'u', FRONT_VALUE, set_users),
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
-	FRONT_NONE("wckeys", 'W', FRONT_VALUE, "there are no workload characterization keys"),
-	FRONT_SAME("whole-hetjob", 0, FRONT_MAY),
-	FRONT_NONE("yaml", 0, FRONT_PLAIN, "--json says the same"),
+	SLURM_CMD_SAME("local", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sacct, format, "long", 'l', SLURM_CMD_PLAIN, set_long),
+	SLURM_CMD_FILTER(struct sacct, filter, "name", 0, FILTER_NAMES),
+	SLURM_CMD_NONE("ncpus", 'I', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_NONE("nnodes", 'i', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_SAME("noconvert", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_FILTER(struct sacct, filter, "nodelist", 'N', FILTER_NODES),
+	SLURM_CMD_ROW(
+	        struct sacct, style.no_heading, "noheader", 'n', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(
+	        struct sacct, style, "parsable", 'p', SLURM_CMD_PLAIN, slurm_cmd_set_parsable),
+	SLURM_CMD_ROW(struct sacct, style, "parsable2", 'P', SLURM_CMD_PLAIN, set_parsable2),
+	SLURM_CMD_FILTER(struct sacct, filter, "partition", 'r', FILTER_PARTITIONS),
+	SLURM_CMD_ROW(struct sacct, qos, "qos", 'q', SLURM_CMD_VALUE, cmd_set_list),
+	SLURM_CMD_NONE("reason", 'R', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_ROW(struct sacct, since, "starttime", 'S', SLURM_CMD_VALUE, set_moment),
+	{ "state", 's', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS, "with no time said: of today",
+	        set_states, 0, 0 },
+	SLURM_CMD_NONE("timelimit-max", 'K', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_NONE("timelimit-min", 'k', SLURM_CMD_VALUE, FEW),
+	SLURM_CMD_NONE("truncate", 'T', SLURM_CMD_PLAIN, "times are shown as they were"),
+	SLURM_CMD_ROW(struct sacct, filter, "uid", 'u', SLURM_CMD_VALUE, set_users),
+	{ "units", 0, SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, set_units, 0, 0 },
+	SLURM_CMD_SAME("use-local-uid", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sacct, filter, "user", 'u', SLURM_CMD_VALUE, set_users),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE(
+	        "wckeys", 'W', SLURM_CMD_VALUE, "there are no workload characterization keys"),
+	SLURM_CMD_SAME("whole-hetjob", 0, SLURM_CMD_MAY),
+	SLURM_CMD_NONE("yaml", 0, SLURM_CMD_PLAIN, "--json says the same"),
 };
 
 static int take_argument(const char *value, void *input, struct error *err)
@@ -339,7 +342,7 @@ static int ask(struct sacct *s, struct client *c, struct error *err)
 {
 	Gpusched__ListAcct request = GPUSCHED__LIST_ACCT__INIT;
 	Gpusched__JobFilter filter;
-	struct whole jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on_job, s, NULL };
+	struct reassembly jobs = { GPUSCHED__MSG_TYPE__MSG_ACCT_CHUNK, on_job, s, NULL };
 	char name[256];
 
 	if (!s->filter.lists[FILTER_USERS].n && !s->all_users && geteuid() != 0 &&
@@ -356,10 +359,11 @@ static int ask(struct sacct *s, struct client *c, struct error *err)
 	request.n_accounts = s->accounts.n;
 	request.qos = s->qos.v;
 	request.n_qos = s->qos.n;
-	request.since_time = s->since || s->filter.ids.n ? s->since : when_today(when_now());
+	request.since_time =
+	        s->since || s->filter.ids.n ? s->since : parse_time_today(parse_time_now());
 	request.until_time = s->until;
 	request.whole = s->filter.ids.n > 0;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_ACCT, &request.base, &jobs, err);
 }
 
 /* --clusters of another cluster: it has no jobs here. */
@@ -378,7 +382,7 @@ static int run(struct sacct *s)
 {
 	struct error err = { .code = ERR_NONE };
 	size_t n;
-	const struct front_field *table = sacct_fields(&n);
+	const struct slurm_cmd_field *table = sacct_fields(&n);
 	const char *env = getenv("SACCT_FORMAT"), *clusters = s->out.cluster;
 	struct client *c;
 	int rc = 0;
@@ -388,10 +392,10 @@ static int run(struct sacct *s)
 	            : env && *env ? env
 	                          : FORMAT,
 	            table, n, &err) < 0)
-		return front_fail("sacct", &err);
-	c = front_client("sacct", "sacct: error", NULL);
+		return slurm_cmd_fail("sacct", &err);
+	c = slurm_cmd_client("sacct", "sacct: error", NULL);
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	s->out.cluster = client_conf(c)->cluster;
 	if (!s->none && !is_elsewhere(clusters, s->out.cluster))
 		rc = ask(s, c, &err);
@@ -402,18 +406,18 @@ static int run(struct sacct *s)
 	if (rc >= 0)
 		print_all(s);
 	client_free(c);
-	return rc < 0 ? front_fail_load("sacct", "sacct: error", &err) : 0;
+	return rc < 0 ? slurm_cmd_fail_load("sacct", "sacct: error", &err) : 0;
 }
 
 int sacct_main(int argc, char **argv)
 {
 	struct sacct s = { .format = NULL };
 	size_t n;
-	const struct front_field *table = sacct_fields(&n);
-	int status = front_parse("sacct", take_argument, argc, argv, &s);
+	const struct slurm_cmd_field *table = sacct_fields(&n);
+	int status = slurm_cmd_parse("sacct", take_argument, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish(
+		status = slurm_cmd_finish(
 		        "sacct", s.help_format ? fields_print_names(table, n) : run(&s));
 	free(s.lines);
 	free(s.steps_of);
@@ -425,4 +429,4 @@ int sacct_main(int argc, char **argv)
 	return status;
 }
 
-FRONT_TABLE(option, sacct_options, options)
+SLURM_CMD_TABLE(option, sacct_options, options)

@@ -88,15 +88,16 @@ SHOW(qos)
 	}
 }
 
-#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
-#define SAYS(name, heading, width, value) FRONT_FIELD(0, name, heading, width, value, NULL, 0)
+#define FIELD(name, heading, width, show) \
+	SLURM_CMD_FIELD(0, name, heading, width, NULL, show_##show, 0)
+#define SAYS(name, heading, width, value) SLURM_CMD_FIELD(0, name, heading, width, value, NULL, 0)
 #define EMPTY(name, width) SAYS(name, name, width, "")
 
 /* Of users, accounts, associations, clusters: what sacctmgr shows of all of them. */
-static const struct front_field fields[] = {
+static const struct slurm_cmd_field fields[] = {
 	FIELD("Account", "Account", 10, account),
 	SAYS("AdminLevel", "Admin", 9, "None"),
-	FRONT_FIELD(0, "Cluster", "Cluster", 10, NULL, front_show_cluster, 0),
+	SLURM_CMD_FIELD(0, "Cluster", "Cluster", 10, NULL, slurm_cmd_show_cluster, 0),
 	FIELD("ControlHost", "ControlHost", 15, host),
 	SAYS("ControlPort", "ControlPort", 12, "0"),
 	FIELD("DefaultAccount", "Def Acct", 10, account),
@@ -352,7 +353,7 @@ static void list_qos(struct sacctmgr *s)
 
 static void list_cluster(struct sacctmgr *s)
 {
-	const struct line line = { s, NULL, NULL, front_cluster(), NULL, NULL, NULL, NULL, 1 };
+	const struct line line = { s, NULL, NULL, slurm_cmd_cluster(), NULL, NULL, NULL, NULL, 1 };
 
 	if (has(&s->names, line.name))
 		add(s, &line);
@@ -409,17 +410,22 @@ static const struct {
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static const struct front_option options[] = {
-	FRONT_ROW(struct sacctmgr, with_assoc, "associations", 's', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("immediate", 'i', FRONT_PLAIN),
-	FRONT_NONE("json", 0, FRONT_PLAIN, "gshare --json and gctl show config have it all"),
-	FRONT_ROW(struct sacctmgr, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("oneliner", 'o', FRONT_PLAIN),
-	FRONT_ROW(struct sacctmgr, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
-	FRONT_ROW(struct sacctmgr, style.parsable, "parsable2", 'P', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("quiet", 'Q', FRONT_PLAIN),
-	FRONT_SAME("readonly", 'r', FRONT_PLAIN),
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_ROW(
+	        struct sacctmgr, with_assoc, "associations", 's', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("immediate", 'i', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE(
+	        "json", 0, SLURM_CMD_PLAIN, "gshare --json and gctl show config have it all"),
+	SLURM_CMD_ROW(
+	        struct sacctmgr, style.no_heading, "noheader", 'n', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("oneliner", 'o', SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(
+	        struct sacctmgr, style, "parsable", 'p', SLURM_CMD_PLAIN, slurm_cmd_set_parsable),
+	SLURM_CMD_ROW(
+	        struct sacctmgr, style.parsable, "parsable2", 'P', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("quiet", 'Q', SLURM_CMD_PLAIN),
+	SLURM_CMD_SAME("readonly", 'r', SLURM_CMD_PLAIN),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
 };
 
 static int take_word(const char *value, void *input, struct error *err)
@@ -464,33 +470,34 @@ static int take_condition(struct sacctmgr *s, const char *word, struct error *er
 			                          equal + 1, err)
 			                : 0;
 	if (len > 2 && !strncasecmp("clusters", word, len))
-		return front_clusters("sacctmgr", equal + 1, front_cluster()) ? 0
-		                                                              : (s->entity = "", 0);
+		return slurm_cmd_clusters("sacctmgr", equal + 1, slurm_cmd_cluster())
+		               ? 0
+		               : (s->entity = "", 0);
 	return error_set(err, ERR_USAGE, "Unknown condition: %s", word);
 }
 
 #define CONFIGURED \
 	"accounts, users and QOS are in gpusched.conf, which scontrol reconfigure reads again"
 
-static const struct front_word words[] = {
-	{ "list", FRONT_DIFFERS, "account, association, cluster, qos, tres, user" },
-	{ "show", FRONT_DIFFERS, "the same" },
-	{ "version", FRONT_YES, NULL },
-	{ "add", FRONT_NO, CONFIGURED },
-	{ "create", FRONT_NO, CONFIGURED },
-	{ "modify", FRONT_NO, CONFIGURED },
-	{ "delete", FRONT_NO, CONFIGURED },
-	{ "remove", FRONT_NO, CONFIGURED },
-	{ "archive", FRONT_NO, "gctl archive moves what is old into a file" },
-	{ "clear", FRONT_NO, "gctl stats has the figures" },
-	{ "dump", FRONT_NO, "gctl show config prints the configuration" },
-	{ "load", FRONT_NO, CONFIGURED },
-	{ "reconfigure", FRONT_NO, "scontrol reconfigure" },
-	{ "shutdown", FRONT_NO, "gctl shutdown ends the controller" },
+static const struct slurm_cmd_word words[] = {
+	{ "list", SLURM_CMD_DIFFERS, "account, association, cluster, qos, tres, user" },
+	{ "show", SLURM_CMD_DIFFERS, "the same" },
+	{ "version", SLURM_CMD_YES, NULL },
+	{ "add", SLURM_CMD_NO, CONFIGURED },
+	{ "create", SLURM_CMD_NO, CONFIGURED },
+	{ "modify", SLURM_CMD_NO, CONFIGURED },
+	{ "delete", SLURM_CMD_NO, CONFIGURED },
+	{ "remove", SLURM_CMD_NO, CONFIGURED },
+	{ "archive", SLURM_CMD_NO, "gctl archive moves what is old into a file" },
+	{ "clear", SLURM_CMD_NO, "gctl stats has the figures" },
+	{ "dump", SLURM_CMD_NO, "gctl show config prints the configuration" },
+	{ "load", SLURM_CMD_NO, CONFIGURED },
+	{ "reconfigure", SLURM_CMD_NO, "scontrol reconfigure" },
+	{ "shutdown", SLURM_CMD_NO, "gctl shutdown ends the controller" },
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
-FRONT_TABLE(word, sacctmgr_words, words)
+SLURM_CMD_TABLE(word, sacctmgr_words, words)
 
 static int print_list(struct sacctmgr *s, size_t entity)
 {
@@ -500,7 +507,7 @@ static int print_list(struct sacctmgr *s, size_t entity)
 	struct error err;
 
 	if (fields_names(&s->fields, format, fields, N_FIELDS, &err) < 0)
-		return front_fail("sacctmgr", &err);
+		return slurm_cmd_fail("sacctmgr", &err);
 	if (!s->entity || *s->entity)
 		entities[entity].list(s);
 	fields_print_heading(&s->fields, &s->style, stdout);
@@ -522,18 +529,18 @@ static int list(struct sacctmgr *s)
 		fprintf(stderr,
 		        "No valid entity in list command\nInput line must include \"Account\", "
 		        "\"Association\", \"Cluster\", \"QOS\", \"TRES\" or \"User\"\n");
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
-	s->client = front_client("sacctmgr", "sacctmgr: error", NULL);
+	s->client = slurm_cmd_client("sacctmgr", "sacctmgr: error", NULL);
 	if (!s->client)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	host_name = client_conf(s->client)->host;
 	for (size_t i = 2; i < s->n && rc == 0; i++)
 		rc = take_condition(s, s->words[i], &err);
 	if (rc < 0)
-		return front_fail("sacctmgr", &err);
+		return slurm_cmd_fail("sacctmgr", &err);
 	if (load(s, &err) < 0)
-		return front_fail_load("sacctmgr", "sacctmgr: error", &err);
+		return slurm_cmd_fail_load("sacctmgr", "sacctmgr: error", &err);
 	return print_list(s, e);
 }
 
@@ -544,20 +551,20 @@ static int run(struct sacctmgr *s)
 	for (size_t i = 0; i < N_WORDS && *word; i++) {
 		if (strncasecmp(words[i].name, word, strlen(word)) != 0)
 			continue;
-		if (words[i].says == FRONT_NO) {
-			front_say("sacctmgr", "%s: %s", words[i].name, words[i].text);
-			return FRONT_FAILED;
+		if (words[i].says == SLURM_CMD_NO) {
+			slurm_cmd_say("sacctmgr", "%s: %s", words[i].name, words[i].text);
+			return SLURM_CMD_FAILED;
 		}
-		if (words[i].says == FRONT_DIFFERS)
+		if (words[i].says == SLURM_CMD_DIFFERS)
 			return list(s);
-		puts(FRONT_VERSION);
+		puts(SLURM_CMD_VERSION);
 		return 0;
 	}
 	if (*word)
 		fprintf(stderr, "invalid keyword: %s\n", word);
 	else
-		front_say("sacctmgr", "there is no interactive mode: a command is needed");
-	return FRONT_FAILED;
+		slurm_cmd_say("sacctmgr", "there is no interactive mode: a command is needed");
+	return SLURM_CMD_FAILED;
 }
 
 static void clear(struct sacctmgr *s)
@@ -580,12 +587,12 @@ static void clear(struct sacctmgr *s)
 int sacctmgr_main(int argc, char **argv)
 {
 	struct sacctmgr s = { .n = 0 };
-	int status = front_parse("sacctmgr", take_word, argc, argv, &s);
+	int status = slurm_cmd_parse("sacctmgr", take_word, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("sacctmgr", run(&s));
+		status = slurm_cmd_finish("sacctmgr", run(&s));
 	clear(&s);
 	return status;
 }
 
-FRONT_TABLE(option, sacctmgr_options, options)
+SLURM_CMD_TABLE(option, sacctmgr_options, options)

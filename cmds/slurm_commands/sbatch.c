@@ -77,7 +77,7 @@ static void say_refused(struct error *err)
 int sbatch_main(int argc, char **argv)
 {
 	struct gsubmit_manner manner = { .name = "sbatch",
-		.version = FRONT_VERSION,
+		.version = SLURM_CMD_VERSION,
 		.slurm = true,
 		.verdict = print_verdict,
 		.refused = say_refused };
@@ -87,19 +87,19 @@ int sbatch_main(int argc, char **argv)
 	status = gsubmit_main(&manner, argc, argv);
 	if (!manner.failed)
 		return status;
-	return status == EXIT_USAGE ? BAD_OPTION : FRONT_FAILED;
+	return status == EXIT_USAGE ? BAD_OPTION : SLURM_CMD_FAILED;
 }
 
 /* The table of sbatch_options.h, in the words of ours. */
-const struct front_option *sbatch_options(size_t *n)
+const struct slurm_cmd_option *sbatch_options(size_t *n)
 {
-	static struct front_option options[192];
-	static const enum front_says says[] = {
-		[SBATCH_SAME] = FRONT_YES,
-		[SBATCH_BECOMES] = FRONT_DIFFERS,
-		[SBATCH_IGNORED] = FRONT_DIFFERS,
-		[SBATCH_TAKEN] = FRONT_DIFFERS,
-		[SBATCH_REFUSED] = FRONT_NO,
+	static struct slurm_cmd_option options[192];
+	static const enum slurm_cmd_says says[] = {
+		[SBATCH_SAME] = SLURM_CMD_YES,
+		[SBATCH_BECOMES] = SLURM_CMD_DIFFERS,
+		[SBATCH_IGNORED] = SLURM_CMD_DIFFERS,
+		[SBATCH_TAKEN] = SLURM_CMD_DIFFERS,
+		[SBATCH_REFUSED] = SLURM_CMD_NO,
 	};
 	size_t n_rows, used = 0;
 	const struct sbatch_row *rows = sbatch_rows(&n_rows);
@@ -109,11 +109,11 @@ const struct front_option *sbatch_options(size_t *n)
 		enum sbatch_kind kind = sbatch_kind(r);
 		bool line_only = !strcmp(r->text, "only on the command line");
 
-		options[used++] = (struct front_option){ r->name, r->letter,
-			r->arg == SBATCH_ARG      ? FRONT_VALUE
-			: r->arg == SBATCH_NO_ARG ? FRONT_PLAIN
-			                          : FRONT_MAY,
-			line_only ? FRONT_YES : says[kind],
+		options[used++] = (struct slurm_cmd_option){ r->name, r->letter,
+			r->arg == SBATCH_ARG      ? SLURM_CMD_VALUE
+			: r->arg == SBATCH_NO_ARG ? SLURM_CMD_PLAIN
+			                          : SLURM_CMD_MAY,
+			line_only ? SLURM_CMD_YES : says[kind],
 			kind == SBATCH_SAME || line_only ? NULL : r->text, NULL, 0, 0 };
 	}
 	*n = used;

@@ -4,9 +4,9 @@
  * what they started, whatever became of it.
  */
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "cmds/cli/signal_names.h"
@@ -61,28 +61,29 @@ static CMD_SETTER(set_name)
 	return filter_add(field, FILTER_NAMES, "--name", value, err);
 }
 
-static const struct front_option options[] = {
-	FRONT_FILTER(struct scancel, filter, "account", 'A', FILTER_ACCOUNTS),
-	FRONT_ROW(struct scancel, batch, "batch", 'b', FRONT_PLAIN, cmd_set_flag),
-	FRONT_CLUSTERS(struct scancel, clusters, "clusters"),
-	FRONT_SAME("ctld", 0, FRONT_PLAIN),
-	FRONT_ROW(struct scancel, full, "full", 'f', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("hurry", 'H', FRONT_PLAIN),
-	FRONT_NONE("interactive", 'i', FRONT_PLAIN, "nothing is asked before a job is cancelled"),
-	FRONT_ROW(struct scancel, filter, "jobname", 'n', FRONT_VALUE, set_name),
-	FRONT_ROW(struct scancel, filter, "name", 'n', FRONT_VALUE, set_name),
-	FRONT_ROW(struct scancel, filter, "me", 0, FRONT_PLAIN, filter_set_me),
-	FRONT_FILTER(struct scancel, filter, "nodelist", 'w', FILTER_NODES),
-	FRONT_FILTER(struct scancel, filter, "partition", 'p', FILTER_PARTITIONS),
-	FRONT_FILTER(struct scancel, filter, "qos", 'q', FILTER_QOS),
-	FRONT_ROW(struct scancel, quiet, "quiet", 'Q', FRONT_PLAIN, cmd_set_flag),
-	FRONT_NONE("reservation", 'R', FRONT_VALUE, "there are no reservations"),
-	FRONT_NONE("sibling", 0, FRONT_VALUE, "there are no federations"),
-	FRONT_ROW(struct scancel, signal, "signal", 's', FRONT_VALUE, set_signal),
-	{ "state", 't', FRONT_VALUE, FRONT_YES, NULL, set_state, 0, 0 },
-	FRONT_ROW(struct scancel, filter, "user", 'u', FRONT_VALUE, set_user),
-	FRONT_ROW(struct scancel, verbose, "verbose", 'v', FRONT_PLAIN, cmd_set_flag),
-	FRONT_NONE("wckey", 0, FRONT_VALUE, "there are no workload characterization keys"),
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_FILTER(struct scancel, filter, "account", 'A', FILTER_ACCOUNTS),
+	SLURM_CMD_ROW(struct scancel, batch, "batch", 'b', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_CLUSTERS(struct scancel, clusters, "clusters"),
+	SLURM_CMD_SAME("ctld", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct scancel, full, "full", 'f', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("hurry", 'H', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE(
+	        "interactive", 'i', SLURM_CMD_PLAIN, "nothing is asked before a job is cancelled"),
+	SLURM_CMD_ROW(struct scancel, filter, "jobname", 'n', SLURM_CMD_VALUE, set_name),
+	SLURM_CMD_ROW(struct scancel, filter, "name", 'n', SLURM_CMD_VALUE, set_name),
+	SLURM_CMD_ROW(struct scancel, filter, "me", 0, SLURM_CMD_PLAIN, filter_set_me),
+	SLURM_CMD_FILTER(struct scancel, filter, "nodelist", 'w', FILTER_NODES),
+	SLURM_CMD_FILTER(struct scancel, filter, "partition", 'p', FILTER_PARTITIONS),
+	SLURM_CMD_FILTER(struct scancel, filter, "qos", 'q', FILTER_QOS),
+	SLURM_CMD_ROW(struct scancel, quiet, "quiet", 'Q', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_NONE("reservation", 'R', SLURM_CMD_VALUE, "there are no reservations"),
+	SLURM_CMD_NONE("sibling", 0, SLURM_CMD_VALUE, "there are no federations"),
+	SLURM_CMD_ROW(struct scancel, signal, "signal", 's', SLURM_CMD_VALUE, set_signal),
+	{ "state", 't', SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, set_state, 0, 0 },
+	SLURM_CMD_ROW(struct scancel, filter, "user", 'u', SLURM_CMD_VALUE, set_user),
+	SLURM_CMD_ROW(struct scancel, verbose, "verbose", 'v', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_NONE("wckey", 0, SLURM_CMD_VALUE, "there are no workload characterization keys"),
 };
 
 /* "12.0", "12_3.0" */
@@ -130,13 +131,13 @@ static void on_error(const Gpusched__JobError *e, void *arg)
 	if (gone && !s->verbose)
 		return;
 	if (!s->quiet)
-		front_say("scancel", "Kill job error on job id %llu: %s",
+		slurm_cmd_say("scancel", "Kill job error on job id %llu: %s",
 		        (unsigned long long)e->job,
 		        gone                           ? "Job/step already completing or completed"
 		        : e->code == ERR_NOT_PERMITTED ? "Access/permission denied"
 		                                       : e->text);
 	if (!gone)
-		s->status = FRONT_FAILED;
+		s->status = SLURM_CMD_FAILED;
 }
 
 static int carry_out(struct scancel *s, struct client *c)
@@ -157,7 +158,7 @@ static int carry_out(struct scancel *s, struct client *c)
 	/* Of names that there are not there are no jobs. */
 	if (error_exit_status(err.code) == EXIT_NO_OBJECT)
 		return s->status;
-	return front_fail_load("scancel", "scancel: error", &err);
+	return slurm_cmd_fail_load("scancel", "scancel: error", &err);
 }
 
 static int run(struct scancel *s)
@@ -167,22 +168,22 @@ static int run(struct scancel *s)
 	int status;
 
 	if (filter_is_empty(&s->filter) && !s->any) {
-		front_say("scancel", "No job identification provided");
-		return FRONT_FAILED;
+		slurm_cmd_say("scancel", "No job identification provided");
+		return SLURM_CMD_FAILED;
 	}
 	for (size_t i = 0; i < s->n_steps; i++) {
 		if (steps_signal(&s->steps[i], s->signal, &err) < 0 && !s->quiet && s->verbose)
-			front_say("scancel", "Kill job error on job step id %llu.%u: %s",
+			slurm_cmd_say("scancel", "Kill job error on job step id %llu.%u: %s",
 			        (unsigned long long)s->steps[i].job, s->steps[i].step, err.text);
 	}
 	if (filter_is_empty(&s->filter) || s->none)
 		return 0; /* only steps, or what there cannot be */
 	if (!s->filter.ids.n && !s->filter.lists[FILTER_USERS].n && geteuid() != 0 &&
 	        filter_add_me(&s->filter, &err) < 0)
-		return front_fail("scancel", &err);
-	c = front_client("scancel", "scancel: error", s->clusters);
+		return slurm_cmd_fail("scancel", &err);
+	c = slurm_cmd_client("scancel", "scancel: error", s->clusters);
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	status = carry_out(s, c);
 	client_free(c);
 	return status;
@@ -191,13 +192,13 @@ static int run(struct scancel *s)
 int scancel_main(int argc, char **argv)
 {
 	struct scancel s = { .signal = 0 };
-	int status = front_parse("scancel", take_job, argc, argv, &s);
+	int status = slurm_cmd_parse("scancel", take_job, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("scancel", run(&s));
+		status = slurm_cmd_finish("scancel", run(&s));
 	free(s.steps);
 	filter_clear(&s.filter);
 	return status;
 }
 
-FRONT_TABLE(option, scancel_options, options)
+SLURM_CMD_TABLE(option, scancel_options, options)

@@ -26,21 +26,24 @@ static CMD_SETTER(set_details)
 	return 0;
 }
 
-static const struct front_option options[] = {
-	FRONT_SAME("all", 'a', FRONT_PLAIN),
-	FRONT_CLUSTERS(struct line, s.clusters, "clusters"),
-	FRONT_ROW(struct line, s.style.details, "details", 'd', FRONT_PLAIN, set_details),
-	FRONT_NONE("federation", 'F', FRONT_PLAIN, "there are no federations"),
-	FRONT_SAME("future", 'f', FRONT_PLAIN),
-	FRONT_SAME("hide", 'H', FRONT_PLAIN),
-	FRONT_NONE("json", 0, FRONT_PLAIN, "gctl show --json says the same in another form"),
-	FRONT_SAME("local", 0, FRONT_PLAIN),
-	FRONT_ROW(struct line, s.style.one_line, "oneliner", 'o', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct line, s.quiet, "quiet", 'Q', FRONT_PLAIN, cmd_set_flag),
-	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_NONE("uid", 'u', FRONT_VALUE, "nothing is done in the name of another user"),
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
-	FRONT_NONE("yaml", 0, FRONT_PLAIN, "gctl show --json says the same in another form"),
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_SAME("all", 'a', SLURM_CMD_PLAIN),
+	SLURM_CMD_CLUSTERS(struct line, s.clusters, "clusters"),
+	SLURM_CMD_ROW(struct line, s.style.details, "details", 'd', SLURM_CMD_PLAIN, set_details),
+	SLURM_CMD_NONE("federation", 'F', SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_SAME("future", 'f', SLURM_CMD_PLAIN),
+	SLURM_CMD_SAME("hide", 'H', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE(
+	        "json", 0, SLURM_CMD_PLAIN, "gctl show --json says the same in another form"),
+	SLURM_CMD_SAME("local", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(
+	        struct line, s.style.one_line, "oneliner", 'o', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct line, s.quiet, "quiet", 'Q', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_NONE("sibling", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_NONE("uid", 'u', SLURM_CMD_VALUE, "nothing is done in the name of another user"),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE(
+	        "yaml", 0, SLURM_CMD_PLAIN, "gctl show --json says the same in another form"),
 };
 
 static int take_word(const char *value, void *input, struct error *err)
@@ -56,7 +59,7 @@ static int take_word(const char *value, void *input, struct error *err)
 struct client *scontrol_client(struct scontrol *s)
 {
 	if (!s->client)
-		s->client = front_client("scontrol", "scontrol: error", s->clusters);
+		s->client = slurm_cmd_client("scontrol", "scontrol: error", s->clusters);
 	return s->client;
 }
 
@@ -79,7 +82,7 @@ static void on_error(const Gpusched__JobError *e, void *arg)
 	int *status = arg;
 
 	scontrol_blame_job(e->job, (int)e->code, e->text);
-	*status = FRONT_FAILED;
+	*status = SLURM_CMD_FAILED;
 }
 
 /* "12,13" and "12 13", "jobid=12" */
@@ -93,7 +96,7 @@ static int take_ids(const struct scontrol *s, struct filter *f)
 		if (filter_add(f, FILTER_IDS, "ID", word, &err) >= 0)
 			continue;
 		fprintf(stderr, "Invalid job id specified for job %s\n", word);
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	return 0;
 }
@@ -109,8 +112,8 @@ static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 	int status = 0;
 
 	if (!s->n) {
-		front_say("scontrol", "too few arguments for keyword");
-		return FRONT_FAILED;
+		slurm_cmd_say("scontrol", "too few arguments for keyword");
+		return SLURM_CMD_FAILED;
 	}
 	status = take_ids(s, &filter);
 	request.verb = verb;
@@ -119,10 +122,10 @@ static int control(struct scontrol *s, Gpusched__JobControl__Verb verb)
 	if ((verb == VERB(REQUEUE) || verb == VERB(REQUEUE_HOLD)) && getenv("SLURM_JOB_ID"))
 		signal(SIGTERM, SIG_IGN);
 	if (!status && !scontrol_client(s))
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	if (!status &&
 	        ask_control(s->client, &request, &filter, on_error, &status, &done, &err) < 0)
-		status = front_fail_load("scontrol", "slurm_update error", &err);
+		status = slurm_cmd_fail_load("scontrol", "slurm_update error", &err);
 	filter_clear(&filter);
 	return status;
 }
@@ -151,16 +154,16 @@ static int do_wait_job(struct scontrol *s)
 	int status = take_ids(s, &filter);
 
 	if (!s->n)
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	request.ids = filter.ids.whole;
 	request.n_ids = filter.ids.n_whole;
 	request.tasks = filter.ids.some;
 	request.n_tasks = filter.ids.n_some;
 	request.until_started = true;
 	if (!status && !scontrol_client(s))
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	if (!status && client_call(s->client, &call, &err) < 0)
-		status = front_fail_load("scontrol", "slurm_job_node_ready error", &err);
+		status = slurm_cmd_fail_load("scontrol", "slurm_job_node_ready error", &err);
 	filter_clear(&filter);
 	return status;
 }
@@ -183,12 +186,12 @@ static int do_ping(struct scontrol *s)
 	struct error err;
 
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	client_set_retry(s->client, 0);
 	if (client_call(s->client, &call, &err) >= 0)
 		return 0;
 	printf("Slurmctld(primary) at %s is DOWN\n", client_conf(s->client)->host);
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 static int do_reconfigure(struct scontrol *s)
@@ -199,56 +202,58 @@ static int do_reconfigure(struct scontrol *s)
 	struct error err;
 
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	if (client_call(s->client, &call, &err) < 0)
-		return front_fail_load("scontrol", "slurm_reconfigure error", &err);
+		return slurm_cmd_fail_load("scontrol", "slurm_reconfigure error", &err);
 	return 0;
 }
 
 static int do_version(struct scontrol *s)
 {
 	(void)s;
-	puts(FRONT_VERSION);
+	puts(SLURM_CMD_VERSION);
 	return 0;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static const struct front_word words[] = {
-	{ "show", FRONT_DIFFERS,
+static const struct slurm_cmd_word words[] = {
+	{ "show", SLURM_CMD_DIFFERS,
 	        "config, hostlist, hostlistsorted, hostnames, job, node, partition, reservation" },
-	{ "update", FRONT_DIFFERS, "JobId=, NodeName= State= Reason=, PartitionName= State=" },
-	{ "hold", FRONT_YES, NULL },
-	{ "uhold", FRONT_YES, NULL },
-	{ "release", FRONT_YES, NULL },
-	{ "requeue", FRONT_YES, NULL },
-	{ "requeuehold", FRONT_YES, NULL },
-	{ "suspend", FRONT_YES, NULL },
-	{ "resume", FRONT_YES, NULL },
-	{ "wait_job", FRONT_YES, NULL },
-	{ "reconfigure", FRONT_YES, NULL },
-	{ "ping", FRONT_YES, NULL },
-	{ "version", FRONT_YES, NULL },
-	{ "write", FRONT_DIFFERS, "batch_script alone" },
-	{ "top", FRONT_NO, "a job is moved by --nice: scontrol update JobId=ID Nice=N" },
-	{ "abort", FRONT_NO, "gctl shutdown ends the controller" },
-	{ "shutdown", FRONT_NO, "gctl shutdown ends the controller" },
-	{ "takeover", FRONT_NO, "there is one controller" },
-	{ "cluster", FRONT_NO, "there is one cluster; GPUSCHED_CONTROLLER names another" },
-	{ "create", FRONT_NO, "partitions are in gpusched.conf, and there are no reservations" },
-	{ "delete", FRONT_NO, "partitions are in gpusched.conf, and there are no reservations" },
-	{ "listpids", FRONT_NO, "processes are seen on the job's node by ps" },
-	{ "notify", FRONT_NO, "a job reads nothing that is sent to it" },
-	{ "reboot", FRONT_NO, "no node is booted" },
-	{ "cancel_reboot", FRONT_NO, "no node is booted" },
-	{ "power", FRONT_NO, "power is not managed" },
-	{ "schedloglevel", FRONT_NO, "log_level in gpusched.conf" },
-	{ "setdebug", FRONT_NO, "log_level in gpusched.conf" },
-	{ "setdebugflags", FRONT_NO, "log_level in gpusched.conf" },
-	{ "token", FRONT_NO, "users are known by munge alone" },
-	{ "errnumstr", FRONT_NO, "gctl list-errors lists the errors" },
-	{ "pidinfo", FRONT_NO, "processes are seen on the job's node by ps" },
-	{ "fsdampeningfactor", FRONT_NO, "priority.half_life in gpusched.conf" },
+	{ "update", SLURM_CMD_DIFFERS, "JobId=, NodeName= State= Reason=, PartitionName= State=" },
+	{ "hold", SLURM_CMD_YES, NULL },
+	{ "uhold", SLURM_CMD_YES, NULL },
+	{ "release", SLURM_CMD_YES, NULL },
+	{ "requeue", SLURM_CMD_YES, NULL },
+	{ "requeuehold", SLURM_CMD_YES, NULL },
+	{ "suspend", SLURM_CMD_YES, NULL },
+	{ "resume", SLURM_CMD_YES, NULL },
+	{ "wait_job", SLURM_CMD_YES, NULL },
+	{ "reconfigure", SLURM_CMD_YES, NULL },
+	{ "ping", SLURM_CMD_YES, NULL },
+	{ "version", SLURM_CMD_YES, NULL },
+	{ "write", SLURM_CMD_DIFFERS, "batch_script alone" },
+	{ "top", SLURM_CMD_NO, "a job is moved by --nice: scontrol update JobId=ID Nice=N" },
+	{ "abort", SLURM_CMD_NO, "gctl shutdown ends the controller" },
+	{ "shutdown", SLURM_CMD_NO, "gctl shutdown ends the controller" },
+	{ "takeover", SLURM_CMD_NO, "there is one controller" },
+	{ "cluster", SLURM_CMD_NO, "there is one cluster; GPUSCHED_CONTROLLER names another" },
+	{ "create", SLURM_CMD_NO,
+	        "partitions are in gpusched.conf, and there are no reservations" },
+	{ "delete", SLURM_CMD_NO,
+	        "partitions are in gpusched.conf, and there are no reservations" },
+	{ "listpids", SLURM_CMD_NO, "processes are seen on the job's node by ps" },
+	{ "notify", SLURM_CMD_NO, "a job reads nothing that is sent to it" },
+	{ "reboot", SLURM_CMD_NO, "no node is booted" },
+	{ "cancel_reboot", SLURM_CMD_NO, "no node is booted" },
+	{ "power", SLURM_CMD_NO, "power is not managed" },
+	{ "schedloglevel", SLURM_CMD_NO, "log_level in gpusched.conf" },
+	{ "setdebug", SLURM_CMD_NO, "log_level in gpusched.conf" },
+	{ "setdebugflags", SLURM_CMD_NO, "log_level in gpusched.conf" },
+	{ "token", SLURM_CMD_NO, "users are known by munge alone" },
+	{ "errnumstr", SLURM_CMD_NO, "gctl list-errors lists the errors" },
+	{ "pidinfo", SLURM_CMD_NO, "processes are seen on the job's node by ps" },
+	{ "fsdampeningfactor", SLURM_CMD_NO, "priority.half_life in gpusched.conf" },
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
@@ -273,9 +278,9 @@ static const struct {
 };
 
 /* A word may be abbreviated; the first that begins so is meant. */
-static const struct front_word *find_word(const char *word)
+static const struct slurm_cmd_word *find_word(const char *word)
 {
-	const struct front_word *found = NULL;
+	const struct slurm_cmd_word *found = NULL;
 
 	for (size_t i = 0; i < N_WORDS; i++) {
 		if (!strcasecmp(words[i].name, word))
@@ -288,20 +293,20 @@ static const struct front_word *find_word(const char *word)
 
 static int run(struct line *l)
 {
-	const struct front_word *word = l->n ? find_word(l->words[0]) : NULL;
-	int status = FRONT_FAILED;
+	const struct slurm_cmd_word *word = l->n ? find_word(l->words[0]) : NULL;
+	int status = SLURM_CMD_FAILED;
 
 	if (!l->n) {
-		front_say("scontrol", "there is no interactive mode: a command is needed");
-		return FRONT_FAILED;
+		slurm_cmd_say("scontrol", "there is no interactive mode: a command is needed");
+		return SLURM_CMD_FAILED;
 	}
 	if (!word) {
 		fprintf(stderr, "invalid keyword: %s\n", l->words[0]);
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
-	if (word->says == FRONT_NO) {
-		front_say("scontrol", "%s: %s", word->name, word->text);
-		return FRONT_FAILED;
+	if (word->says == SLURM_CMD_NO) {
+		slurm_cmd_say("scontrol", "%s: %s", word->name, word->text);
+		return SLURM_CMD_FAILED;
 	}
 	l->s.words = l->words + 1;
 	l->s.n = l->n - 1;
@@ -315,11 +320,11 @@ static int run(struct line *l)
 int scontrol_main(int argc, char **argv)
 {
 	struct line l = { .n = 0 };
-	int status = front_parse("scontrol", take_word, argc, argv, &l);
+	int status = slurm_cmd_parse("scontrol", take_word, argc, argv, &l);
 
-	return status == CMD_GO_ON ? front_finish("scontrol", run(&l)) : status;
+	return status == CMD_GO_ON ? slurm_cmd_finish("scontrol", run(&l)) : status;
 }
 
-FRONT_TABLE(option, scontrol_options, options)
+SLURM_CMD_TABLE(option, scontrol_options, options)
 
-FRONT_TABLE(word, scontrol_words, words)
+SLURM_CMD_TABLE(word, scontrol_words, words)

@@ -17,14 +17,14 @@
 #include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 
-void record_print(
-        const struct record_style *s, const struct front_field *table, size_t n, const void *object)
+void record_print(const struct record_style *s, const struct slurm_cmd_field *table, size_t n,
+        const void *object)
 {
 	struct view_cell cell;
 	bool first = true;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct front_field *f = &table[i];
+		const struct slurm_cmd_field *f = &table[i];
 		const char *value;
 		char *plain;
 
@@ -151,14 +151,14 @@ static void show_gres(const Gpusched__Job *j, bool per_node, struct view_cell *c
 CELL(gres_job, JOB, show_gres(j, false, cell))
 CELL(gres_node, JOB, show_gres(j, true, cell))
 
-#define KEY(name, show, flags) FRONT_FIELD(0, name, name, 0, NULL, show, (flags))
+#define KEY(name, show, flags) SLURM_CMD_FIELD(0, name, name, 0, NULL, show, (flags))
 /* As squeue, as sinfo has it. */
-#define OF_JOB(name, like, flags)  FRONT_LIKE(0, name, name, job_fields, like, (flags))
-#define OF_NODE(name, like, flags) FRONT_LIKE(0, name, name, sinfo_fields, like, (flags))
-#define SAYS(name, value, flags) FRONT_FIELD(0, name, name, 0, value, NULL, (flags))
+#define OF_JOB(name, like, flags)  SLURM_CMD_LIKE(0, name, name, job_fields, like, (flags))
+#define OF_NODE(name, like, flags) SLURM_CMD_LIKE(0, name, name, sinfo_fields, like, (flags))
+#define SAYS(name, value, flags)   SLURM_CMD_FIELD(0, name, name, 0, value, NULL, (flags))
 #define LINE RECORD_LINE
 
-static const struct front_field job_record[] = {
+static const struct slurm_cmd_field job_record[] = {
 	OF_JOB("JobId", "JobID", 0),
 	KEY("ArrayJobId", show_array_id, 0),
 	KEY("ArrayTaskId", show_array_task, 0),
@@ -233,7 +233,7 @@ static const struct front_field job_record[] = {
 	KEY("MailType", show_mail_type, 0),
 };
 
-FRONT_TABLE(field, record_job, job_record)
+SLURM_CMD_TABLE(field, record_job, job_record)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
@@ -290,7 +290,7 @@ SHOW(alloc_tres)
 CELL(last_busy, NODE, slurm_time(cell, node->last_heard, "Unknown"))
 CELL(node_reason_text, NODE, cell->text = *node->reason ? node->reason : NULL)
 
-static const struct front_field node_record[] = {
+static const struct slurm_cmd_field node_record[] = {
 	OF_NODE("NodeName", "NodeHost", 0),
 	SAYS("CoresPerSocket", "1", RECORD_BLANK),
 	KEY("CPUAlloc", show_cpu_alloc, LINE),
@@ -322,7 +322,7 @@ static const struct front_field node_record[] = {
 	KEY("Reason", show_node_reason_text, LINE),
 };
 
-FRONT_TABLE(field, record_node, node_record)
+SLURM_CMD_TABLE(field, record_node, node_record)
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
@@ -359,7 +359,7 @@ SHOW(partition_tres)
 		sprintf(cell->buf + strlen(cell->buf), ",gres/gpu=%" PRIu32, of->gpus);
 }
 
-static const struct front_field partition_record[] = {
+static const struct slurm_cmd_field partition_record[] = {
 	OF_NODE("PartitionName", "PartitionName", 0),
 	SAYS("AllowGroups", "ALL", LINE),
 	KEY("AllowAccounts", show_accounts, 0),
@@ -395,4 +395,4 @@ static const struct front_field partition_record[] = {
 	KEY("TRES", show_partition_tres, LINE),
 };
 
-FRONT_TABLE(field, record_partition, partition_record)
+SLURM_CMD_TABLE(field, record_partition, partition_record)

@@ -21,12 +21,12 @@ struct record_style {
 	int details;
 };
 
-void record_print(const struct record_style *s, const struct front_field *table, size_t n,
+void record_print(const struct record_style *s, const struct slurm_cmd_field *table, size_t n,
         const void *object);
 
-const struct front_field *record_job(size_t *n);       /* of a Gpusched__Job */
-const struct front_field *record_node(size_t *n);      /* of a struct node_group of one node */
-const struct front_field *record_partition(size_t *n); /* of a struct record_partition_of */
+const struct slurm_cmd_field *record_job(size_t *n);       /* of a Gpusched__Job */
+const struct slurm_cmd_field *record_node(size_t *n);      /* of a struct node_group of one node */
+const struct slurm_cmd_field *record_partition(size_t *n); /* of a struct record_partition_of */
 
 struct record_partition_of {
 	struct node_group group; /* of the partition alone */

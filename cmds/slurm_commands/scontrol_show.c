@@ -27,7 +27,7 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 {
 	struct jobs *jobs = arg;
 	size_t n;
-	const struct front_field *table = record_job(&n);
+	const struct slurm_cmd_field *table = record_job(&n);
 	(void)err;
 
 	record_print(&jobs->s->style, table, n, m);
@@ -51,7 +51,7 @@ static int show_jobs(struct scontrol *s)
 	if (rc < 0)
 		err.code = ERR_NO_JOB;
 	else if (!scontrol_client(s))
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	else
 		rc = ask_jobs(s->client, &filter, s->style.details > 0, on_job, &jobs, &err);
 	if (!status && s->n && !jobs.seen && (rc == 0 || err.code == ERR_NO_JOB)) {
@@ -59,9 +59,9 @@ static int show_jobs(struct scontrol *s)
 			printf("Job %s not found\n", s->words[0]);
 		else
 			fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	} else if (!status && rc < 0 && err.code != ERR_NO_JOB) {
-		status = front_fail_load("scontrol", "slurm_load_jobs error", &err);
+		status = slurm_cmd_fail_load("scontrol", "slurm_load_jobs error", &err);
 	} else if (!status && !jobs.seen) {
 		puts("No jobs in the system");
 	}
@@ -82,7 +82,7 @@ static int on_node(const ProtobufCMessage *m, void *arg, struct error *err)
 	const Gpusched__Node *node = (const Gpusched__Node *)m;
 	const struct node_group one = { NULL, &node, 1, 0 };
 	size_t n;
-	const struct front_field *table = record_node(&n);
+	const struct slurm_cmd_field *table = record_node(&n);
 	(void)err;
 
 	record_print(&nodes->s->style, table, n, &one);
@@ -99,7 +99,7 @@ static int show_nodes(struct scontrol *s)
 	int rc = 0;
 
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	for (size_t i = 0; i < s->n && rc == 0; i++)
 		rc = cmd_hosts_add(&names, s->words[i], &err);
 	if (rc == 0)
@@ -108,10 +108,10 @@ static int show_nodes(struct scontrol *s)
 	if (rc >= 0)
 		return 0;
 	if (err.code != ERR_NO_NODE && err.code != ERR_USAGE)
-		return front_fail_load("scontrol", "slurm_load_node error", &err);
+		return slurm_cmd_fail_load("scontrol", "slurm_load_node error", &err);
 	if (!nodes.seen)
 		printf("Node %s not found\n", s->words[0]);
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 static struct record_partition_of sum_up(const struct ask_all *all, const Gpusched__Partition *p)
@@ -136,11 +136,11 @@ static int show_partitions(struct scontrol *s)
 	struct ask_all all = { .n_nodes = 0 };
 	struct error err;
 	size_t n, shown = 0;
-	const struct front_field *table = record_partition(&n);
+	const struct slurm_cmd_field *table = record_partition(&n);
 	int rc;
 
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	rc = ask_cluster(s->client, false, &all, &err);
 	for (size_t i = 0; rc >= 0 && i < all.n_partitions; i++) {
 		struct record_partition_of of = sum_up(&all, all.partitions[i]);
@@ -153,10 +153,10 @@ static int show_partitions(struct scontrol *s)
 	}
 	ask_clear(&all);
 	if (rc < 0)
-		return front_fail_load("scontrol", "slurm_load_partitions error", &err);
+		return slurm_cmd_fail_load("scontrol", "slurm_load_partitions error", &err);
 	if (s->n && !shown)
 		printf("Partition %s not found\n", s->words[0]);
-	return s->n && !shown ? FRONT_FAILED : 0;
+	return s->n && !shown ? SLURM_CMD_FAILED : 0;
 }
 
 /* --- the configuration ----------------------------------------------------------------------- */
@@ -244,11 +244,11 @@ static int show_config(struct scontrol *s)
 	struct error err;
 
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	/* If the user may not see the configuration, the constant lines are printed all the
 	 * same. */
 	if (client_call(s->client, &call, &err) < 0 && err.code != ERR_NOT_PERMITTED)
-		return front_fail_load("scontrol", "slurm_load_ctl_conf error", &err);
+		return slurm_cmd_fail_load("scontrol", "slurm_load_ctl_conf error", &err);
 	slurm_time(&now, (int64_t)time(NULL) * 1000000, "");
 	printf("Configuration data as of %s\n", now.text);
 	for (size_t i = 0; i < N_SETTINGS; i++)
@@ -277,13 +277,13 @@ static int show_hostnames(struct scontrol *s)
 	if (!list || !*list)
 		list = getenv("GPUSCHED_NODELIST");
 	if (!list || !*list) {
-		front_say("scontrol", "host list is empty");
+		slurm_cmd_say("scontrol", "host list is empty");
 		return 0; /* as Slurm's */
 	}
 	if (hostlist_each(list, HOSTLIST_MAX, print_name, NULL, &err) >= 0)
 		return 0;
-	front_say("scontrol", "Invalid hostlist: %s", list);
-	return FRONT_FAILED;
+	slurm_cmd_say("scontrol", "Invalid hostlist: %s", list);
+	return SLURM_CMD_FAILED;
 }
 
 static int show_hostlist(struct scontrol *s)
@@ -293,12 +293,12 @@ static int show_hostlist(struct scontrol *s)
 	struct error err;
 
 	if (!s->n) {
-		front_say("scontrol", "host list is empty");
+		slurm_cmd_say("scontrol", "host list is empty");
 		return 0;
 	}
 	if (hostlist_expand(s->words[0], HOSTLIST_MAX, &names, &n, &err) < 0) {
-		front_say("scontrol", "Invalid hostlist: %s", s->words[0]);
-		return FRONT_FAILED;
+		slurm_cmd_say("scontrol", "Invalid hostlist: %s", s->words[0]);
+		return SLURM_CMD_FAILED;
 	}
 	list = hostlist_compress((const char *const *)names, n);
 	puts(list);
@@ -313,7 +313,7 @@ static int show_reservations(struct scontrol *s)
 		printf("Reservation %s not found\n", s->words[0]);
 	else
 		puts("No reservations in the system");
-	return s->n ? FRONT_FAILED : 0;
+	return s->n ? SLURM_CMD_FAILED : 0;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -354,7 +354,7 @@ int scontrol_show(struct scontrol *s)
 
 	if (!name) {
 		fprintf(stderr, "too few arguments for keyword:show\n");
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	equal = strchr(name, '=');
 	len = equal ? (size_t)(equal - name) : strlen(name);
@@ -367,11 +367,11 @@ int scontrol_show(struct scontrol *s)
 			continue;
 		if (entities[i].run)
 			return entities[i].run(s);
-		front_say("scontrol", "show %s: %s", entities[i].name, entities[i].why);
-		return FRONT_FAILED;
+		slurm_cmd_say("scontrol", "show %s: %s", entities[i].name, entities[i].why);
+		return SLURM_CMD_FAILED;
 	}
 	fprintf(stderr, "invalid entity:%s for keyword:show \n", name);
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 /* --- scontrol write batch_script -------------------------------------------------------------- */
@@ -400,24 +400,25 @@ int scontrol_write(struct scontrol *s)
 
 	if (s->n < 2 || strncasecmp(s->words[0], "batch_script", 5) ||
 	        count_parse(s->words[1], 1, UINT64_MAX, &request.job, NULL) < 0) {
-		front_say("scontrol", "write: batch_script JOB_ID [FILE] is what can be written");
-		return FRONT_FAILED;
+		slurm_cmd_say(
+		        "scontrol", "write: batch_script JOB_ID [FILE] is what can be written");
+		return SLURM_CMD_FAILED;
 	}
 	snprintf(name, sizeof(name), "slurm-%.20s.sh", s->words[1]);
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	if (!standard && !(out = fopen(path, "wex"))) {
-		front_say("scontrol", "%s: could not be made", path);
-		return FRONT_FAILED;
+		slurm_cmd_say("scontrol", "%s: could not be made", path);
+		return SLURM_CMD_FAILED;
 	}
 	call.arg = out;
 	if (client_call(s->client, &call, &err) < 0) {
 		fprintf(stderr, "job script retrieval failed: %s\n",
 		        err.code == ERR_NO_JOB ? "Invalid job id specified" : err.text);
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	}
 	if (!standard && fclose(out) != 0)
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	if (!standard && status)
 		remove(path);
 	else if (!standard && !s->quiet)

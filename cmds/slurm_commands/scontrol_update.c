@@ -74,7 +74,7 @@ struct update {
 static int not_supported(const char *word)
 {
 	fprintf(stderr, "Update of this parameter is not supported: %s\nRequest aborted\n", word);
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 static void add_field(struct update *u, Gpusched__JobControl__Field field)
@@ -132,7 +132,7 @@ static int set_job_key(struct update *u, const char *word)
 	struct error err;
 
 	if (special)
-		return special < 0 ? FRONT_FAILED : 0;
+		return special < 0 ? SLURM_CMD_FAILED : 0;
 	for (size_t i = 0; equal && word[len] == '=' && i < N_JOB_KEYS; i++) {
 		const struct job_key *k = &job_keys[i];
 		const struct option_row *row;
@@ -144,7 +144,7 @@ static int set_job_key(struct update *u, const char *word)
 			return 0;
 		row = option_by_name(k->option, strlen(k->option));
 		if (options_set(&u->options, row, as_option(k, value), &err) < 0)
-			return front_fail("scontrol", &err);
+			return slurm_cmd_fail("scontrol", &err);
 		u->is_signed |= k->field == SIGNED;
 		if (k->field != SIGNED)
 			add_field(u, k->field);
@@ -158,17 +158,17 @@ static void on_error(const Gpusched__JobError *e, void *arg)
 	struct update *u = arg;
 
 	scontrol_blame_job(e->job, (int)e->code, e->text);
-	u->status = FRONT_FAILED;
+	u->status = SLURM_CMD_FAILED;
 }
 
-static void on_signed(const struct resigned *r, void *arg)
+static void on_signed(const struct renewed_signature *r, void *arg)
 {
 	struct update *u = arg;
 
 	if (!r->error)
 		return;
 	scontrol_blame_job(r->job, r->error->code, r->error->text);
-	u->status = FRONT_FAILED;
+	u->status = SLURM_CMD_FAILED;
 }
 
 static int sign_anew(struct update *u)
@@ -179,16 +179,16 @@ static int sign_anew(struct update *u)
 		.input = o->input,
 		.output = o->output,
 		.error = o->error };
-	const struct resign_wish wish = { .change = &change, .reason = "" };
+	const struct renew_request wish = { .change = &change, .reason = "" };
 	struct error err;
 
 	if (o->chdir && o->chdir[0] != '/') {
-		front_say("scontrol", "WorkDir=%s: begins at the root", o->chdir);
-		return FRONT_FAILED;
+		slurm_cmd_say("scontrol", "WorkDir=%s: begins at the root", o->chdir);
+		return SLURM_CMD_FAILED;
 	}
-	if (resign_jobs(u->s->client, u->filter.ids.whole, u->filter.ids.n_whole, &wish, on_signed,
-	            u, &err) < 0)
-		return front_fail_load("scontrol", "slurm_update error", &err);
+	if (renew_signatures(u->s->client, u->filter.ids.whole, u->filter.ids.n_whole, &wish,
+	            on_signed, u, &err) < 0)
+		return slurm_cmd_fail_load("scontrol", "slurm_update error", &err);
 	return u->status;
 }
 
@@ -206,7 +206,7 @@ static int change_request(struct update *u, Gpusched__JobControl__Verb verb)
 	if (verb == GPUSCHED__JOB_CONTROL__VERB__UPDATE) {
 		change = spec_request(&spec, &err);
 		if (!change)
-			return front_fail("scontrol", &err);
+			return slurm_cmd_fail("scontrol", &err);
 		change->array_throttle = (uint32_t)u->throttle;
 		request.change = change;
 		request.fields = u->fields;
@@ -216,7 +216,7 @@ static int change_request(struct update *u, Gpusched__JobControl__Verb verb)
 	rc = ask_control(u->s->client, &request, &u->filter, on_error, u, &done, &err);
 	if (change)
 		gpusched__job_request__free_unpacked(change, NULL);
-	return rc < 0 ? front_fail_load("scontrol", "slurm_update error", &err) : u->status;
+	return rc < 0 ? slurm_cmd_fail_load("scontrol", "slurm_update error", &err) : u->status;
 }
 
 static int update_job(struct scontrol *s, size_t id_at)
@@ -230,17 +230,17 @@ static int update_job(struct scontrol *s, size_t id_at)
 	        0) {
 		fprintf(stderr, "Invalid job id specified for job %s\n",
 		        strchr(s->words[id_at], '=') + 1);
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	}
 	for (size_t i = 0; i < s->n && !status; i++)
 		if (i != id_at)
 			status = set_job_key(&u, s->words[i]);
 	if (!status && !u.n_fields && !u.is_signed && !u.hold && !u.taken) {
 		fprintf(stderr, "No changes specified\n");
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	}
 	if (!status && !scontrol_client(s))
-		status = FRONT_FAILED;
+		status = SLURM_CMD_FAILED;
 	if (!status && u.is_signed)
 		status = sign_anew(&u);
 	if (!status && u.n_fields)
@@ -303,17 +303,17 @@ static int send(struct scontrol *s, unsigned type, const ProtobufCMessage *reque
 	struct error err;
 
 	if (!scontrol_client(s))
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	if (client_call(s->client, &call, &err) >= 0)
 		return 0;
-	if (front_unreachable(&err))
-		return front_fail_load("scontrol", "slurm_update error", &err);
+	if (slurm_cmd_unreachable(&err))
+		return slurm_cmd_fail_load("scontrol", "slurm_update error", &err);
 	fprintf(stderr, "slurm_update error: %s\n",
 	        err.code == ERR_NO_NODE         ? "Invalid node name specified"
 	        : err.code == ERR_NO_PARTITION  ? "Invalid partition name specified"
 	        : err.code == ERR_NOT_PERMITTED ? "Invalid user id"
 	                                        : err.text);
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 static int update_node(struct scontrol *s)
@@ -328,7 +328,7 @@ static int update_node(struct scontrol *s)
 		return not_supported(other);
 	if (!state) {
 		fprintf(stderr, "No changes specified\n");
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	while (i < n && strcasecmp(node_states[i].word, state) != 0)
 		i++;
@@ -337,13 +337,13 @@ static int update_node(struct scontrol *s)
 		        "Invalid input: %s\nRequest aborted\n"
 		        "Valid states are: DOWN DRAIN IDLE RESUME UNDRAIN \n",
 		        state);
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	request.verb = node_states[i].verb;
 	if (request.verb != GPUSCHED__NODE_CONTROL__VERB__RESUME && (!reason || !*reason)) {
 		fprintf(stderr, "You must specify a reason when DOWNING or DRAINING a node. "
 		                "Request denied\n");
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	request.nodes = (char *)value_of(s, "NodeName");
 	request.reason = (char *)(reason ? reason : "");
@@ -366,7 +366,7 @@ static int update_partition(struct scontrol *s)
 		        "Invalid input: State=%s\nAcceptable State values are UP, DOWN, DRAIN and "
 		        "INACTIVE\n",
 		        state ? state : "");
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	request.name = (char *)value_of(s, "PartitionName");
 	request.state = partition_states[i].state;
@@ -379,7 +379,7 @@ int scontrol_update(struct scontrol *s)
 
 	if (!s->n) {
 		fprintf(stderr, "too few arguments for update keyword\n");
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	}
 	if (value_of(s, "NodeName"))
 		return update_node(s);
@@ -390,7 +390,7 @@ int scontrol_update(struct scontrol *s)
 			if (strchr(s->words[i], '=') &&
 			        is_key(ids[k], s->words[i], strcspn(s->words[i], "=")))
 				return update_job(s, i);
-	front_say("scontrol",
+	slurm_cmd_say("scontrol",
 	        "No valid entity in update command: expected JobId=, NodeName= or PartitionName=");
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }

@@ -7,15 +7,16 @@
 #include "cmds/slurm_commands/program_table.h"
 #include "common/gpusched.pb-c.h"
 
-static const struct front_option options[] = {
-	FRONT_SAME("all", 'a', FRONT_PLAIN),
-	{ "cluster", 'M', FRONT_VALUE, FRONT_DIFFERS, "this cluster, or all", cmd_set_text, 0, 0 },
-	FRONT_NONE("json", 0, FRONT_PLAIN, "gctl stats --json has all figures"),
-	FRONT_NONE("reset", 'r', FRONT_PLAIN, "figures count from the controller's start"),
-	FRONT_SAME("sort-by-id", 'i', FRONT_PLAIN),
-	FRONT_SAME("sort-by-time", 't', FRONT_PLAIN),
-	FRONT_SAME("sort-by-time2", 'T', FRONT_PLAIN),
-	FRONT_NONE("yaml", 0, FRONT_PLAIN, "gctl stats --json has all figures"),
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_SAME("all", 'a', SLURM_CMD_PLAIN),
+	{ "cluster", 'M', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS, "this cluster, or all", cmd_set_text,
+	        0, 0 },
+	SLURM_CMD_NONE("json", 0, SLURM_CMD_PLAIN, "gctl stats --json has all figures"),
+	SLURM_CMD_NONE("reset", 'r', SLURM_CMD_PLAIN, "figures count from the controller's start"),
+	SLURM_CMD_SAME("sort-by-id", 'i', SLURM_CMD_PLAIN),
+	SLURM_CMD_SAME("sort-by-time", 't', SLURM_CMD_PLAIN),
+	SLURM_CMD_SAME("sort-by-time2", 'T', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE("yaml", 0, SLURM_CMD_PLAIN, "gctl stats --json has all figures"),
 };
 
 /* A line, and the figure of `gctl stats` behind it; "-NAME" is one less; NULL: 0; "": a text alone.
@@ -93,13 +94,13 @@ static int run(const char *clusters)
 	Gpusched__Stats request = GPUSCHED__STATS__INIT;
 	struct client_call call = CLIENT_ASK(STATS, &request.base, STATS_RESULT, on_stats, NULL);
 	struct error err;
-	struct client *c = front_client("sdiag", "slurm_get_statistics", clusters);
+	struct client *c = slurm_cmd_client("sdiag", "slurm_get_statistics", clusters);
 	int status = 0;
 
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	if (client_call(c, &call, &err) < 0)
-		status = front_fail_load("sdiag", "slurm_get_statistics", &err);
+		status = slurm_cmd_fail_load("sdiag", "slurm_get_statistics", &err);
 	client_free(c);
 	return status;
 }
@@ -107,9 +108,9 @@ static int run(const char *clusters)
 int sdiag_main(int argc, char **argv)
 {
 	const char *clusters = NULL;
-	int status = front_parse("sdiag", NULL, argc, argv, &clusters);
+	int status = slurm_cmd_parse("sdiag", NULL, argc, argv, &clusters);
 
-	return status == CMD_GO_ON ? front_finish("sdiag", run(clusters)) : status;
+	return status == CMD_GO_ON ? slurm_cmd_finish("sdiag", run(clusters)) : status;
 }
 
-FRONT_TABLE(option, sdiag_options, options)
+SLURM_CMD_TABLE(option, sdiag_options, options)

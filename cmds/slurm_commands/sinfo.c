@@ -55,33 +55,34 @@ static CMD_SETTER(set_nodes)
 	return hostlist_each(value, HOSTLIST_MAX, add_name, field, err);
 }
 
-static const struct front_option options[] = {
-	FRONT_SAME("all", 'a', FRONT_PLAIN),
-	FRONT_CLUSTERS(struct sinfo, clusters, "clusters"),
-	FRONT_ROW(struct sinfo, dead, "dead", 'd', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sinfo, exact, "exact", 'e', FRONT_PLAIN, cmd_set_flag),
-	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_ROW(struct sinfo, format, "format", 'o', FRONT_VALUE, cmd_set_text),
-	FRONT_ROW(struct sinfo, long_format, "Format", 'O', FRONT_VALUE, cmd_set_text),
-	FRONT_SAME("hide", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sinfo, iterate, "iterate", 'i', FRONT_VALUE, front_set_iterate),
-	FRONT_NONE("json", 0, FRONT_PLAIN, "ginfo --json says the same in another form"),
-	FRONT_ROW(struct sinfo, reasons, "list-reasons", 'R', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("local", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sinfo, longer, "long", 'l', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sinfo, by_node, "Node", 'N', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("noconvert", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sinfo, nodes, "nodes", 'n', FRONT_VALUE, set_nodes),
-	FRONT_ROW(struct sinfo, no_heading, "noheader", 'h', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sinfo, partitions, "partition", 'p', FRONT_VALUE, cmd_set_list),
-	{ "reservation", 'T', FRONT_PLAIN, FRONT_YES, "there are none", cmd_set_flag,
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_SAME("all", 'a', SLURM_CMD_PLAIN),
+	SLURM_CMD_CLUSTERS(struct sinfo, clusters, "clusters"),
+	SLURM_CMD_ROW(struct sinfo, dead, "dead", 'd', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sinfo, exact, "exact", 'e', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_NONE("federation", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_ROW(struct sinfo, format, "format", 'o', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_ROW(struct sinfo, long_format, "Format", 'O', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_SAME("hide", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(
+	        struct sinfo, iterate, "iterate", 'i', SLURM_CMD_VALUE, slurm_cmd_set_iterate),
+	SLURM_CMD_NONE("json", 0, SLURM_CMD_PLAIN, "ginfo --json says the same in another form"),
+	SLURM_CMD_ROW(struct sinfo, reasons, "list-reasons", 'R', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("local", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sinfo, longer, "long", 'l', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sinfo, by_node, "Node", 'N', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("noconvert", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sinfo, nodes, "nodes", 'n', SLURM_CMD_VALUE, set_nodes),
+	SLURM_CMD_ROW(struct sinfo, no_heading, "noheader", 'h', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sinfo, partitions, "partition", 'p', SLURM_CMD_VALUE, cmd_set_list),
+	{ "reservation", 'T', SLURM_CMD_PLAIN, SLURM_CMD_YES, "there are none", cmd_set_flag,
 	        offsetof(struct sinfo, reservations), 0 },
-	FRONT_ROW(struct sinfo, responding, "responding", 'r', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sinfo, sort, "sort", 'S', FRONT_VALUE, cmd_set_text),
-	FRONT_ROW(struct sinfo, states, "states", 't', FRONT_VALUE, set_states),
-	FRONT_ROW(struct sinfo, summary, "summarize", 's', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
-	FRONT_NONE("yaml", 0, FRONT_PLAIN, "ginfo --json says the same in another form"),
+	SLURM_CMD_ROW(struct sinfo, responding, "responding", 'r', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sinfo, sort, "sort", 'S', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_ROW(struct sinfo, states, "states", 't', SLURM_CMD_VALUE, set_states),
+	SLURM_CMD_ROW(struct sinfo, summary, "summarize", 's', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE("yaml", 0, SLURM_CMD_PLAIN, "ginfo --json says the same in another form"),
 };
 
 static int take_argument(const char *value, void *input, struct error *err)
@@ -250,7 +251,7 @@ static char *own_format(const struct sinfo *s)
 static void choose_format(struct sinfo *s)
 {
 	size_t n;
-	const struct front_field *table = sinfo_fields(&n);
+	const struct slurm_cmd_field *table = sinfo_fields(&n);
 	const char *env = getenv("SINFO_FORMAT");
 	bool plain = !s->summary && !s->reasons && !s->longer && !s->by_node;
 	char *own = own_format(s);
@@ -306,7 +307,7 @@ static int list(struct sinfo *s, struct client *c)
 	struct error err;
 
 	if (ask_cluster(c, wants_devices(s), &s->all, &err) < 0)
-		return front_fail_load("sinfo", "slurm_load_partitions", &err);
+		return slurm_cmd_fail_load("sinfo", "slurm_load_partitions", &err);
 	choose_format(s);
 	make_groups(s);
 	if (s->n > 1)
@@ -328,9 +329,9 @@ static int run(struct sinfo *s)
 		puts("No reservations in the system");
 		return 0;
 	}
-	c = front_client("sinfo", "slurm_load_partitions", s->clusters);
+	c = slurm_cmd_client("sinfo", "slurm_load_partitions", s->clusters);
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	s->cluster = client_conf(c)->cluster;
 	status = list(s, c);
 	while (!status && s->iterate && fflush(stdout) == 0) {
@@ -345,14 +346,14 @@ static int run(struct sinfo *s)
 int sinfo_main(int argc, char **argv)
 {
 	struct sinfo s = { .format = NULL };
-	int status = front_parse("sinfo", take_argument, argc, argv, &s);
+	int status = slurm_cmd_parse("sinfo", take_argument, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("sinfo", run(&s));
+		status = slurm_cmd_finish("sinfo", run(&s));
 	cmd_list_clear(&s.partitions);
 	cmd_list_clear(&s.states);
 	cmd_list_clear(&s.nodes);
 	return status;
 }
 
-FRONT_TABLE(option, sinfo_options, options)
+SLURM_CMD_TABLE(option, sinfo_options, options)

@@ -7,7 +7,7 @@
 #include "common/base/xalloc.h"
 
 void rows_order(struct rows *r, const char *program, const char *order,
-        const struct front_field *table, size_t n)
+        const struct slurm_cmd_field *table, size_t n)
 {
 	char *list = xstrdup(order), *at = list, *one;
 
@@ -15,7 +15,7 @@ void rows_order(struct rows *r, const char *program, const char *order,
 	while ((one = strsep(&at, ",")) && r->n_keys < ROWS_KEYS) {
 		bool down = *one == '-';
 		const char *name = one + (*one == '-' || *one == '+');
-		const struct front_field *field =
+		const struct slurm_cmd_field *field =
 		        name[0] && !name[1] ? field_by_letter(name[0], table, n)
 		                            : field_by_name(name, strlen(name), table, n);
 

@@ -15,7 +15,7 @@
 #define ROWS_KEYS 8
 
 struct rows_key {
-	const struct front_field *field;
+	const struct slurm_cmd_field *field;
 	bool descending;
 };
 
@@ -42,7 +42,7 @@ struct rows {
 /* "P,t,-p": fields by letter or name, "-" before one turns it round. Unknown ones are named on
  * stderr and left out. */
 void rows_order(struct rows *r, const char *program, const char *order,
-        const struct front_field *table, size_t n);
+        const struct slurm_cmd_field *table, size_t n);
 void rows_add(struct rows *r, const struct fields *f, const void *object);
 void rows_print(struct rows *r, FILE *out); /* in order */
 void rows_clear(struct rows *r);

@@ -84,16 +84,16 @@ SHOW(nice)
 }
 
 #define FIELD(letter, heading, show, text) \
-	FRONT_FIELD(letter, NULL, heading, 0, text, show_##show, 0)
-#define NOT_KNOWN(letter, heading) FRONT_FIELD(letter, NULL, heading, 0, "0", NULL, 0)
+	SLURM_CMD_FIELD(letter, NULL, heading, 0, text, show_##show, 0)
+#define NOT_KNOWN(letter, heading) SLURM_CMD_FIELD(letter, NULL, heading, 0, "0", NULL, 0)
 #define WAIT "the points of --max-wait"
 
-static const struct front_field fields[] = {
+static const struct slurm_cmd_field fields[] = {
 	FIELD('a', "AGE", part_age, NULL),
 	FIELD('A', "AGE", points_age, NULL),
 	NOT_KNOWN('b', "ASSOC"),
 	NOT_KNOWN('B', "ASSOC"),
-	FRONT_FIELD('c', NULL, "CLUSTER", 0, NULL, front_show_cluster, 0),
+	SLURM_CMD_FIELD('c', NULL, "CLUSTER", 0, NULL, slurm_cmd_show_cluster, 0),
 	FIELD('f', "FAIRSHARE", part_fair_share, NULL),
 	FIELD('F', "FAIRSHARE", points_fair_share, NULL),
 	FIELD('i', "JOBID", id, NULL),
@@ -116,7 +116,7 @@ static const struct front_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-FRONT_TABLE(field, sprio_fields, fields)
+SLURM_CMD_TABLE(field, sprio_fields, fields)
 
 #define FORMAT_LONG "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T"
 
@@ -134,21 +134,21 @@ static CMD_SETTER(set_jobs)
 	return value ? filter_add(field, FILTER_IDS, "--jobs", value, err) : 0;
 }
 
-static const struct front_option options[] = {
-	FRONT_CLUSTERS(struct sprio, clusters, "clusters"),
-	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_ROW(struct sprio, format, "format", 'o', FRONT_VALUE, cmd_set_text),
-	FRONT_ROW(struct sprio, filter, "jobs", 'j', FRONT_NEXT, set_jobs),
-	FRONT_SAME("local", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sprio, longer, "long", 'l', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sprio, no_heading, "noheader", 'h', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sprio, norm, "norm", 'n', FRONT_PLAIN, cmd_set_flag),
-	FRONT_FILTER(struct sprio, filter, "partition", 'p', FILTER_PARTITIONS),
-	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_ROW(struct sprio, sort, "sort", 'S', FRONT_VALUE, cmd_set_text),
-	FRONT_FILTER(struct sprio, filter, "user", 'u', FILTER_USERS),
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
-	FRONT_ROW(struct sprio, weights, "weights", 'w', FRONT_PLAIN, cmd_set_flag),
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_CLUSTERS(struct sprio, clusters, "clusters"),
+	SLURM_CMD_NONE("federation", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_ROW(struct sprio, format, "format", 'o', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_ROW(struct sprio, filter, "jobs", 'j', SLURM_CMD_NEXT, set_jobs),
+	SLURM_CMD_SAME("local", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sprio, longer, "long", 'l', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sprio, no_heading, "noheader", 'h', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sprio, norm, "norm", 'n', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_FILTER(struct sprio, filter, "partition", 'p', FILTER_PARTITIONS),
+	SLURM_CMD_NONE("sibling", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_ROW(struct sprio, sort, "sort", 'S', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_FILTER(struct sprio, filter, "user", 'u', FILTER_USERS),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sprio, weights, "weights", 'w', SLURM_CMD_PLAIN, cmd_set_flag),
 };
 
 /* A column for each factor that has a weight, as sprio does. */
@@ -217,7 +217,7 @@ static int list(struct sprio *s, struct client *c)
 	int rc = ask(s, c, &err);
 
 	if (rc < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
-		return front_fail_load(
+		return slurm_cmd_fail_load(
 		        "sprio", "Couldn't get priority factors from controller", &err);
 	if (!s->weights && !s->seen && (s->filter.ids.n || s->filter.lists[FILTER_USERS].n)) {
 		puts("Unable to find jobs matching user/id(s) specified");
@@ -235,12 +235,12 @@ static int list(struct sprio *s, struct client *c)
 
 static int run(struct sprio *s)
 {
-	struct client *c =
-	        front_client("sprio", "Couldn't get priority factors from controller", s->clusters);
+	struct client *c = slurm_cmd_client(
+	        "sprio", "Couldn't get priority factors from controller", s->clusters);
 	int status;
 
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	status = list(s, c);
 	client_free(c);
 	return status;
@@ -249,14 +249,14 @@ static int run(struct sprio *s)
 int sprio_main(int argc, char **argv)
 {
 	struct sprio s = { .format = NULL };
-	int status = front_parse("sprio", NULL, argc, argv, &s);
+	int status = slurm_cmd_parse("sprio", NULL, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("sprio", run(&s));
+		status = slurm_cmd_finish("sprio", run(&s));
 	rows_clear(&s.rows);
 	fields_clear(&s.fields);
 	filter_clear(&s.filter);
 	return status;
 }
 
-FRONT_TABLE(option, sprio_options, options)
+SLURM_CMD_TABLE(option, sprio_options, options)

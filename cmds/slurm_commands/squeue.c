@@ -107,46 +107,48 @@ static CMD_SETTER(set_steps)
 	return set_jobs(&q->filter, option, value, err);
 }
 
-static const struct front_option options[] = {
-	FRONT_FILTER(struct squeue, filter, "account", 'A', FILTER_ACCOUNTS),
-	FRONT_SAME("all", 'a', FRONT_PLAIN),
-	FRONT_ROW(struct squeue, split, "array", 'r', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("array-unique", 0, FRONT_PLAIN),
-	FRONT_CLUSTERS(struct squeue, clusters, "clusters"),
-	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_ROW(struct squeue, format, "format", 'o', FRONT_VALUE, cmd_set_text),
-	FRONT_ROW(struct squeue, long_format, "Format", 'O', FRONT_VALUE, cmd_set_text),
-	FRONT_SAME("hide", 0, FRONT_PLAIN),
-	FRONT_ROW(struct squeue, iterate, "iterate", 'i', FRONT_VALUE, front_set_iterate),
-	FRONT_ROW(struct squeue, filter, "job", 'j', FRONT_NEXT, set_jobs),
-	FRONT_ROW(struct squeue, filter, "jobs", 'j', FRONT_NEXT, set_jobs),
-	{ "json", 0, FRONT_PLAIN, FRONT_DIFFERS, "fewer fields; job_state is a list", cmd_set_flag,
-	        offsetof(struct squeue, json), 0 },
-	FRONT_ROW(struct squeue, licences, "licenses", 'L', FRONT_VALUE, cmd_set_text),
-	FRONT_SAME("local", 0, FRONT_PLAIN),
-	FRONT_ROW(struct squeue, longer, "long", 'l', FRONT_PLAIN, cmd_set_flag),
-	{ "me", 0, FRONT_PLAIN, FRONT_YES, NULL, set_me, 0, 0 },
-	FRONT_FILTER(struct squeue, filter, "name", 'n', FILTER_NAMES),
-	FRONT_SAME("noconvert", 0, FRONT_PLAIN),
-	FRONT_ROW(struct squeue, filter, "nodelist", 'w', FRONT_VALUE, set_nodes),
-	FRONT_ROW(struct squeue, filter, "nodes", 'w', FRONT_VALUE, set_nodes),
-	FRONT_ROW(struct squeue, no_heading, "noheader", 'h', FRONT_PLAIN, cmd_set_flag),
-	{ "only-job-state", 0, FRONT_PLAIN, FRONT_DIFFERS,
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_FILTER(struct squeue, filter, "account", 'A', FILTER_ACCOUNTS),
+	SLURM_CMD_SAME("all", 'a', SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct squeue, split, "array", 'r', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("array-unique", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_CLUSTERS(struct squeue, clusters, "clusters"),
+	SLURM_CMD_NONE("federation", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_ROW(struct squeue, format, "format", 'o', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_ROW(struct squeue, long_format, "Format", 'O', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_SAME("hide", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(
+	        struct squeue, iterate, "iterate", 'i', SLURM_CMD_VALUE, slurm_cmd_set_iterate),
+	SLURM_CMD_ROW(struct squeue, filter, "job", 'j', SLURM_CMD_NEXT, set_jobs),
+	SLURM_CMD_ROW(struct squeue, filter, "jobs", 'j', SLURM_CMD_NEXT, set_jobs),
+	{ "json", 0, SLURM_CMD_PLAIN, SLURM_CMD_DIFFERS, "fewer fields; job_state is a list",
+	        cmd_set_flag, offsetof(struct squeue, json), 0 },
+	SLURM_CMD_ROW(struct squeue, licences, "licenses", 'L', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_SAME("local", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct squeue, longer, "long", 'l', SLURM_CMD_PLAIN, cmd_set_flag),
+	{ "me", 0, SLURM_CMD_PLAIN, SLURM_CMD_YES, NULL, set_me, 0, 0 },
+	SLURM_CMD_FILTER(struct squeue, filter, "name", 'n', FILTER_NAMES),
+	SLURM_CMD_SAME("noconvert", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct squeue, filter, "nodelist", 'w', SLURM_CMD_VALUE, set_nodes),
+	SLURM_CMD_ROW(struct squeue, filter, "nodes", 'w', SLURM_CMD_VALUE, set_nodes),
+	SLURM_CMD_ROW(struct squeue, no_heading, "noheader", 'h', SLURM_CMD_PLAIN, cmd_set_flag),
+	{ "only-job-state", 0, SLURM_CMD_PLAIN, SLURM_CMD_DIFFERS,
 	        "of later versions; all fields are there", NULL, 0, 0 },
-	FRONT_FILTER(struct squeue, filter, "partition", 'p', FILTER_PARTITIONS),
-	FRONT_NONE("priority", 'P', FRONT_PLAIN,
+	SLURM_CMD_FILTER(struct squeue, filter, "partition", 'p', FILTER_PARTITIONS),
+	SLURM_CMD_NONE("priority", 'P', SLURM_CMD_PLAIN,
 	        "a job that waits in several partitions has one line"),
-	FRONT_FILTER(struct squeue, filter, "qos", 'q', FILTER_QOS),
-	FRONT_NONE("reservation", 'R', FRONT_VALUE, "there are no reservations"),
-	FRONT_NONE("sibling", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_ROW(struct squeue, sort, "sort", 'S', FRONT_VALUE, cmd_set_text),
-	FRONT_ROW(struct squeue, start, "start", 0, FRONT_PLAIN, cmd_set_flag),
-	{ "states", 't', FRONT_VALUE, FRONT_YES, NULL, set_states, 0, 0 },
-	{ "steps", 's', FRONT_NEXT, FRONT_DIFFERS, "the scripts of jobs alone", set_steps, 0, 0 },
-	{ "user", 'u', FRONT_VALUE, FRONT_YES, NULL, set_user, 0, 0 },
-	{ "users", 'u', FRONT_VALUE, FRONT_YES, NULL, set_user, 0, 0 },
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
-	FRONT_NONE("yaml", 0, FRONT_PLAIN, "--json says the same"),
+	SLURM_CMD_FILTER(struct squeue, filter, "qos", 'q', FILTER_QOS),
+	SLURM_CMD_NONE("reservation", 'R', SLURM_CMD_VALUE, "there are no reservations"),
+	SLURM_CMD_NONE("sibling", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_ROW(struct squeue, sort, "sort", 'S', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_ROW(struct squeue, start, "start", 0, SLURM_CMD_PLAIN, cmd_set_flag),
+	{ "states", 't', SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, set_states, 0, 0 },
+	{ "steps", 's', SLURM_CMD_NEXT, SLURM_CMD_DIFFERS, "the scripts of jobs alone", set_steps,
+	        0, 0 },
+	{ "user", 'u', SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, set_user, 0, 0 },
+	{ "users", 'u', SLURM_CMD_VALUE, SLURM_CMD_YES, NULL, set_user, 0, 0 },
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
+	SLURM_CMD_NONE("yaml", 0, SLURM_CMD_PLAIN, "--json says the same"),
 };
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -166,11 +168,12 @@ CELL(step_id, STEP,
 CELL(step_name, STEP, view_text(cell, l->job.name))
 CELL(step_tasks, STEP, view_number(cell, l->tasks))
 
-#define OF_JOB(letter, name, heading, like) FRONT_LIKE(letter, name, heading, job_fields, like, 0)
+#define OF_JOB(letter, name, heading, like) \
+	SLURM_CMD_LIKE(letter, name, heading, job_fields, like, 0)
 
-static const struct front_field step_fields[] = {
-	FRONT_FIELD('i', "StepID", "STEPID", 0, NULL, show_step_id, 0),
-	FRONT_FIELD('j', "StepName", "NAME", 0, NULL, show_step_name, 0),
+static const struct slurm_cmd_field step_fields[] = {
+	SLURM_CMD_FIELD('i', "StepID", "STEPID", 0, NULL, show_step_id, 0),
+	SLURM_CMD_FIELD('j', "StepName", "NAME", 0, NULL, show_step_name, 0),
 	OF_JOB('P', "Partition", "PARTITION", "Partition"),
 	OF_JOB('u', "UserName", "USER", "UserName"),
 	OF_JOB('U', "UserID", "UID", "UserID"),
@@ -178,7 +181,7 @@ static const struct front_field step_fields[] = {
 	OF_JOB('S', "StartTime", "START_TIME", "StartTime"),
 	OF_JOB('N', "Nodes", "NODELIST", "NodeList"),
 	OF_JOB('C', "NumCPUs", "CPUS", "NumCPUs"),
-	FRONT_FIELD('A', "NumTasks", "TASKS", 0, NULL, show_step_tasks, 0),
+	SLURM_CMD_FIELD('A', "NumTasks", "TASKS", 0, NULL, show_step_tasks, 0),
 };
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -286,7 +289,7 @@ static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
 static void choose_format(struct squeue *q)
 {
 	size_t n;
-	const struct front_field *table = job_fields(&n);
+	const struct slurm_cmd_field *table = job_fields(&n);
 	const char *env = getenv("SQUEUE_FORMAT"), *env_long = getenv("SQUEUE_FORMAT2");
 	const char *order = q->sort ? q->sort : getenv("SQUEUE_SORT");
 	bool chosen = q->format || q->long_format;
@@ -340,7 +343,7 @@ static int missing(const struct squeue *q)
 	if (q->filter.ids.n != 1 || q->seen || q->filter.ids.n_some)
 		return 0;
 	fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 static int list(struct squeue *q, struct client *c)
@@ -360,18 +363,18 @@ static int list(struct squeue *q, struct client *c)
 	q->filter.ended = was_ended;
 	q->filter.lists[FILTER_STATES] = q->states;
 	if (rc < 0 && err.code == ERR_NO_NODE)
-		return front_say("squeue", "Invalid node name %s",
+		return slurm_cmd_say("squeue", "Invalid node name %s",
 		               q->filter.lists[FILTER_NODES].v[0]),
-		       FRONT_FAILED;
+		       SLURM_CMD_FAILED;
 	if (rc < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
-		return front_fail_load("squeue", "slurm_load_jobs error", &err);
+		return slurm_cmd_fail_load("squeue", "slurm_load_jobs error", &err);
 	status = missing(q);
 	if (status)
 		return status;
 	if (q->steps) {
 		filter_message(&q->filter, &filter);
 		if (steplist_running(c, &filter, on_step, q, &err) < 0)
-			return front_fail_load("squeue", "slurm_load_jobs error", &err);
+			return slurm_cmd_fail_load("squeue", "slurm_load_jobs error", &err);
 	}
 	if (q->json) {
 		slurmjson_end(&q->out);
@@ -384,11 +387,11 @@ static int list(struct squeue *q, struct client *c)
 
 static int run(struct squeue *q)
 {
-	struct client *c = front_client("squeue", "slurm_load_jobs error", q->clusters);
+	struct client *c = slurm_cmd_client("squeue", "slurm_load_jobs error", q->clusters);
 	int status;
 
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	q->out.cluster = client_conf(c)->cluster;
 	choose_format(q);
 	status = list(q, c);
@@ -426,7 +429,7 @@ static void take_environment(struct squeue *q, struct error *err)
 		                     (q->all_states || q->filter.lists[FILTER_STATES].n));
 
 		if (value && *value && !given)
-			front_set(options, variables[i].key, value, q, err);
+			slurm_cmd_set(options, variables[i].key, value, q, err);
 	}
 }
 
@@ -434,19 +437,19 @@ int squeue_main(int argc, char **argv)
 {
 	struct squeue q = { .format = NULL };
 	struct error err = { .code = ERR_NONE };
-	int status = front_parse("squeue", NULL, argc, argv, &q);
+	int status = slurm_cmd_parse("squeue", NULL, argc, argv, &q);
 
 	if (status == CMD_GO_ON) {
 		take_environment(&q, &err);
 		if (err.code)
-			status = front_fail("squeue", &err);
+			status = slurm_cmd_fail("squeue", &err);
 		else if (q.format && q.long_format)
-			status = (front_say("squeue",
+			status = (slurm_cmd_say("squeue",
 			                  "-O (--Format) is incompatible with -o (--format)"),
-			        FRONT_FAILED);
+			        SLURM_CMD_FAILED);
 		else
 			status = run(&q);
-		status = front_finish("squeue", status);
+		status = slurm_cmd_finish("squeue", status);
 	}
 	rows_clear(&q.rows);
 	fields_clear(&q.fields);
@@ -454,4 +457,4 @@ int squeue_main(int argc, char **argv)
 	return status;
 }
 
-FRONT_TABLE(option, squeue_options, options)
+SLURM_CMD_TABLE(option, squeue_options, options)

@@ -57,10 +57,11 @@ CELL(tres, LINE, view_text(cell, l->s->tres))
 CELL(used, LINE, view_printf(cell, "%.0f", l->used_us / l->s->unit_us))
 CELL(energy, LINE, view_number(cell, (int64_t)(l->energy_mj / 1000)))
 
-#define FIELD(name, heading, width, show) FRONT_FIELD(0, name, heading, width, NULL, show_##show, 0)
-static const struct front_field fields[] = {
+#define FIELD(name, heading, width, show) \
+	SLURM_CMD_FIELD(0, name, heading, width, NULL, show_##show, 0)
+static const struct slurm_cmd_field fields[] = {
 	FIELD("Account", "Account", 15, account),
-	FRONT_FIELD(0, "Cluster", "Cluster", 9, NULL, front_show_cluster, 0),
+	SLURM_CMD_FIELD(0, "Cluster", "Cluster", 9, NULL, slurm_cmd_show_cluster, 0),
 	FIELD("Energy", "Energy", 8, energy),
 	FIELD("Login", "Login", 9, login),
 	FIELD("Proper", "Proper Name", 15, proper),
@@ -212,23 +213,23 @@ static const struct {
 	{ "user", "TopUsage", "Top", "Cluster,Login,Proper,Account", top_users },
 };
 
-static const struct front_word words[] = {
-	{ "cluster AccountUtilizationByUser", FRONT_YES, NULL },
-	{ "cluster UserUtilizationByAccount", FRONT_YES, NULL },
-	{ "user TopUsage", FRONT_YES, NULL },
-	{ "cluster Utilization", FRONT_NO,
+static const struct slurm_cmd_word words[] = {
+	{ "cluster AccountUtilizationByUser", SLURM_CMD_YES, NULL },
+	{ "cluster UserUtilizationByAccount", SLURM_CMD_YES, NULL },
+	{ "user TopUsage", SLURM_CMD_YES, NULL },
+	{ "cluster Utilization", SLURM_CMD_NO,
 	        "greport --by=gpu has what was there and what was used of it" },
-	{ "cluster AccountUtilizationByWCKey", FRONT_NO,
+	{ "cluster AccountUtilizationByWCKey", SLURM_CMD_NO,
 	        "there are no workload characterization keys" },
-	{ "cluster WCKeyUtilizationByUser", FRONT_NO,
+	{ "cluster WCKeyUtilizationByUser", SLURM_CMD_NO,
 	        "there are no workload characterization keys" },
-	{ "job SizesByAccount", FRONT_NO, NOT_SUMMED },
-	{ "job SizesByAccountAndWckey", FRONT_NO, NOT_SUMMED },
-	{ "job SizesByWckey", FRONT_NO, NOT_SUMMED },
-	{ "reservation Utilization", FRONT_NO, "there are no reservations" },
+	{ "job SizesByAccount", SLURM_CMD_NO, NOT_SUMMED },
+	{ "job SizesByAccountAndWckey", SLURM_CMD_NO, NOT_SUMMED },
+	{ "job SizesByWckey", SLURM_CMD_NO, NOT_SUMMED },
+	{ "reservation Utilization", SLURM_CMD_NO, "there are no reservations" },
 };
 
-FRONT_TABLE(word, sreport_words, words)
+SLURM_CMD_TABLE(word, sreport_words, words)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
@@ -263,19 +264,23 @@ static CMD_SETTER(set_tres)
 	               : 0;
 }
 
-static const struct front_option options[] = {
-	FRONT_SAME("all_clusters", 'a', FRONT_PLAIN),
-	FRONT_CLUSTERS(struct sreport, clusters, "cluster"),
-	FRONT_NONE("federation", 0, FRONT_PLAIN, "there are no federations"),
-	FRONT_SAME("local", 0, FRONT_PLAIN),
-	FRONT_ROW(struct sreport, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sreport, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
-	FRONT_ROW(struct sreport, style.parsable, "parsable2", 'P', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("quiet", 'Q', FRONT_PLAIN),
-	{ "time", 't', FRONT_VALUE, FRONT_DIFFERS, "seconds, minutes or hours", set_unit, 0, 0 },
-	{ "tres", 'T', FRONT_VALUE, FRONT_DIFFERS, "cpu or gres/gpu", set_tres,
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_SAME("all_clusters", 'a', SLURM_CMD_PLAIN),
+	SLURM_CMD_CLUSTERS(struct sreport, clusters, "cluster"),
+	SLURM_CMD_NONE("federation", 0, SLURM_CMD_PLAIN, "there are no federations"),
+	SLURM_CMD_SAME("local", 0, SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(
+	        struct sreport, style.no_heading, "noheader", 'n', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(
+	        struct sreport, style, "parsable", 'p', SLURM_CMD_PLAIN, slurm_cmd_set_parsable),
+	SLURM_CMD_ROW(
+	        struct sreport, style.parsable, "parsable2", 'P', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("quiet", 'Q', SLURM_CMD_PLAIN),
+	{ "time", 't', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS, "seconds, minutes or hours", set_unit, 0,
+	        0 },
+	{ "tres", 'T', SLURM_CMD_VALUE, SLURM_CMD_DIFFERS, "cpu or gres/gpu", set_tres,
 	        offsetof(struct sreport, tres), 0 },
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
 };
 
 static int take_word(const char *value, void *input, struct error *err)
@@ -309,12 +314,12 @@ static int take_word(const char *value, void *input, struct error *err)
 /* Yesterday, as in Slurm, unless it is said. */
 static void settle_times(struct sreport *s)
 {
-	int64_t today = when_today(when_now());
+	int64_t today = parse_time_today(parse_time_now());
 
 	if (!s->since)
-		s->since = when_today(today - 1);
+		s->since = parse_time_today(today - 1);
 	if (!s->until)
-		s->until = s->since < today ? today : when_now();
+		s->until = s->since < today ? today : parse_time_now();
 }
 
 static void print_title(const struct sreport *s, const char *title)
@@ -348,7 +353,7 @@ static int report(struct sreport *s, size_t r, struct client *c)
 	settle_times(s);
 	fields_names(&s->fields, format, fields, N_FIELDS, &err);
 	if (ask(s, c, &err) < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT) {
-		status = front_fail_load("sreport", "sreport: error", &err);
+		status = slurm_cmd_fail_load("sreport", "sreport: error", &err);
 	} else {
 		print_title(s, reports[r].title);
 		fields_print_heading(&s->fields, &s->style, stdout);
@@ -361,21 +366,21 @@ static int report(struct sreport *s, size_t r, struct client *c)
 static int refuse(const struct sreport *s)
 {
 	size_t n;
-	const struct front_word *all = sreport_words(&n);
+	const struct slurm_cmd_word *all = sreport_words(&n);
 	char name[160];
 
 	snprintf(name, sizeof(name), "%.60s %.60s", s->n ? s->words[0] : "",
 	        s->n > 1 ? s->words[1] : "");
 	for (size_t i = 0; i < n && s->n > 1; i++)
-		if (all[i].says == FRONT_NO && !strncasecmp(all[i].name, name, strlen(name))) {
-			front_say("sreport", "%s: %s", all[i].name, all[i].text);
-			return FRONT_FAILED;
+		if (all[i].says == SLURM_CMD_NO && !strncasecmp(all[i].name, name, strlen(name))) {
+			slurm_cmd_say("sreport", "%s: %s", all[i].name, all[i].text);
+			return SLURM_CMD_FAILED;
 		}
-	front_say("sreport",
+	slurm_cmd_say("sreport",
 	        "Not valid report %s; there are cluster AccountUtilizationByUser, "
 	        "cluster UserUtilizationByAccount, user TopUsage",
 	        name);
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
 /* Words may be abbreviated. */
@@ -395,9 +400,9 @@ static int run(struct sreport *s)
 		r++;
 	if (r == n)
 		return refuse(s);
-	c = front_client("sreport", "sreport: error", s->clusters);
+	c = slurm_cmd_client("sreport", "sreport: error", s->clusters);
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	status = report(s, r, c);
 	client_free(c);
 	return status;
@@ -406,10 +411,10 @@ static int run(struct sreport *s)
 int sreport_main(int argc, char **argv)
 {
 	struct sreport s = { .tres = "cpu", .top = TOP, .unit = "Minutes", .unit_us = 60e6 };
-	int status = front_parse("sreport", take_word, argc, argv, &s);
+	int status = slurm_cmd_parse("sreport", take_word, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("sreport", run(&s));
+		status = slurm_cmd_finish("sreport", run(&s));
 	for (size_t i = 0; i < s.n_lines; i++) {
 		free(s.lines[i]->keys[0]);
 		free(s.lines[i]->keys[1]);
@@ -423,4 +428,4 @@ int sreport_main(int argc, char **argv)
 	return status;
 }
 
-FRONT_TABLE(option, sreport_options, options)
+SLURM_CMD_TABLE(option, sreport_options, options)

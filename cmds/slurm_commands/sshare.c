@@ -57,12 +57,12 @@ SHOW(level)
 		view_printf(cell, "%.6f", s->level_fs);
 }
 
-#define FIELD(name, width, show, text) FRONT_FIELD(0, name, name, width, text, show_##show, 0)
-#define EMPTY(name, width) FRONT_FIELD(0, name, name, width, "", NULL, 0)
+#define FIELD(name, width, show, text) SLURM_CMD_FIELD(0, name, name, width, text, show_##show, 0)
+#define EMPTY(name, width)             SLURM_CMD_FIELD(0, name, name, width, "", NULL, 0)
 
-static const struct front_field fields[] = {
+static const struct slurm_cmd_field fields[] = {
 	FIELD("Account", -20, account, NULL),
-	FRONT_FIELD(0, "Cluster", "Cluster", 10, NULL, front_show_cluster, 0),
+	SLURM_CMD_FIELD(0, "Cluster", "Cluster", 10, NULL, slurm_cmd_show_cluster, 0),
 	FIELD("EffectvUsage", 13, effective, NULL),
 	FIELD("FairShare", 10, fair_share, NULL),
 	EMPTY("GrpTRESMins", 30),
@@ -79,7 +79,7 @@ static const struct front_field fields[] = {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-FRONT_TABLE(field, sshare_fields, fields)
+SLURM_CMD_TABLE(field, sshare_fields, fields)
 
 #define FORMAT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
 #define FORMAT_LONG                                                                            \
@@ -102,20 +102,23 @@ static CMD_SETTER(set_long)
 	return 0;
 }
 
-static const struct front_option options[] = {
-	FRONT_ROW(struct sshare, accounts, "accounts", 'A', FRONT_VALUE, cmd_set_list),
-	FRONT_ROW(struct sshare, all, "all", 'a', FRONT_PLAIN, cmd_set_flag),
-	FRONT_CLUSTERS(struct sshare, clusters, "clusters"),
-	FRONT_ROW(struct sshare, format, "format", 'o', FRONT_VALUE, cmd_set_text),
-	FRONT_ROW(struct sshare, help_format, "helpformat", 'e', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sshare, format, "long", 'l', FRONT_PLAIN, set_long),
-	FRONT_ROW(struct sshare, style.no_heading, "noheader", 'n', FRONT_PLAIN, cmd_set_flag),
-	FRONT_ROW(struct sshare, style, "parsable", 'p', FRONT_PLAIN, front_set_parsable),
-	FRONT_ROW(struct sshare, style.parsable, "parsable2", 'P', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("partition", 'm', FRONT_PLAIN),
-	FRONT_ROW(struct sshare, users, "users", 'u', FRONT_VALUE, cmd_set_list),
-	FRONT_ROW(struct sshare, users_only, "Users", 'U', FRONT_PLAIN, cmd_set_flag),
-	FRONT_SAME("verbose", 'v', FRONT_PLAIN),
+static const struct slurm_cmd_option options[] = {
+	SLURM_CMD_ROW(struct sshare, accounts, "accounts", 'A', SLURM_CMD_VALUE, cmd_set_list),
+	SLURM_CMD_ROW(struct sshare, all, "all", 'a', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_CLUSTERS(struct sshare, clusters, "clusters"),
+	SLURM_CMD_ROW(struct sshare, format, "format", 'o', SLURM_CMD_VALUE, cmd_set_text),
+	SLURM_CMD_ROW(struct sshare, help_format, "helpformat", 'e', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(struct sshare, format, "long", 'l', SLURM_CMD_PLAIN, set_long),
+	SLURM_CMD_ROW(
+	        struct sshare, style.no_heading, "noheader", 'n', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_ROW(
+	        struct sshare, style, "parsable", 'p', SLURM_CMD_PLAIN, slurm_cmd_set_parsable),
+	SLURM_CMD_ROW(
+	        struct sshare, style.parsable, "parsable2", 'P', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("partition", 'm', SLURM_CMD_PLAIN),
+	SLURM_CMD_ROW(struct sshare, users, "users", 'u', SLURM_CMD_VALUE, cmd_set_list),
+	SLURM_CMD_ROW(struct sshare, users_only, "Users", 'U', SLURM_CMD_PLAIN, cmd_set_flag),
+	SLURM_CMD_SAME("verbose", 'v', SLURM_CMD_PLAIN),
 };
 
 /* Without -a and -u of the users only the caller. */
@@ -152,7 +155,7 @@ static int list(struct sshare *s, struct client *c)
 	if (!s->users_only && !s->accounts.n)
 		fields_print(&s->fields, &s->style, &root, &s->text);
 	if (client_call(c, &call, &err) < 0 && error_exit_status(err.code) != EXIT_NO_OBJECT)
-		return front_fail_load("sshare", "sshare: error", &err);
+		return slurm_cmd_fail_load("sshare", "sshare: error", &err);
 	fields_print_heading(&s->fields, &s->style, stdout);
 	if (s->text.s)
 		fwrite(s->text.s, 1, s->text.len, stdout);
@@ -168,10 +171,10 @@ static int run(struct sshare *s)
 	if (s->help_format)
 		return fields_print_names(fields, N_FIELDS);
 	if (fields_names(&s->fields, s->format ? s->format : FORMAT, fields, N_FIELDS, &err) < 0)
-		return front_fail("sshare", &err);
-	c = front_client("sshare", "sshare: error", s->clusters);
+		return slurm_cmd_fail("sshare", &err);
+	c = slurm_cmd_client("sshare", "sshare: error", s->clusters);
 	if (!c)
-		return FRONT_FAILED;
+		return SLURM_CMD_FAILED;
 	cmd_user(s->me, sizeof(s->me));
 	status = list(s, c);
 	client_free(c);
@@ -181,10 +184,10 @@ static int run(struct sshare *s)
 int sshare_main(int argc, char **argv)
 {
 	struct sshare s = { .format = NULL };
-	int status = front_parse("sshare", NULL, argc, argv, &s);
+	int status = slurm_cmd_parse("sshare", NULL, argc, argv, &s);
 
 	if (status == CMD_GO_ON)
-		status = front_finish("sshare", run(&s));
+		status = slurm_cmd_finish("sshare", run(&s));
 	strbuf_free(&s.text);
 	fields_clear(&s.fields);
 	cmd_list_clear(&s.accounts);
@@ -192,4 +195,4 @@ int sshare_main(int argc, char **argv)
 	return status;
 }
 
-FRONT_TABLE(option, sshare_options, options)
+SLURM_CMD_TABLE(option, sshare_options, options)

@@ -5,18 +5,18 @@
 int strigger_main(int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	front_say("strigger",
+	slurm_cmd_say("strigger",
 	        "there are no triggers: --mail-type tells of jobs, gctl events --follow of "
 	        "everything, as it happens");
-	return FRONT_FAILED;
+	return SLURM_CMD_FAILED;
 }
 
-const struct front_option *strigger_options(size_t *n)
+const struct slurm_cmd_option *strigger_options(size_t *n)
 {
-	static const struct front_option options[] = {
-		FRONT_NONE("set", 0, FRONT_PLAIN, "there are no triggers"),
-		FRONT_NONE("get", 0, FRONT_PLAIN, "there are no triggers"),
-		FRONT_NONE("clear", 0, FRONT_PLAIN, "there are no triggers"),
+	static const struct slurm_cmd_option options[] = {
+		SLURM_CMD_NONE("set", 0, SLURM_CMD_PLAIN, "there are no triggers"),
+		SLURM_CMD_NONE("get", 0, SLURM_CMD_PLAIN, "there are no triggers"),
+		SLURM_CMD_NONE("clear", 0, SLURM_CMD_PLAIN, "there are no triggers"),
 	};
 	*n = sizeof(options) / sizeof(options[0]);
 	return options;

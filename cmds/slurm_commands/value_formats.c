@@ -127,5 +127,5 @@ void slurm_moment(const char *text, int64_t *us, struct error *err)
 	        copy[10] == '-')
 		copy[10] = 'T';
 	err->code = ERR_NONE;
-	when_parse(copy, when_now(), us, err);
+	parse_time(copy, parse_time_now(), us, err);
 }

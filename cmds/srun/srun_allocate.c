@@ -321,13 +321,14 @@ static int keep_default(const ProtobufCMessage *item, void *arg, struct error *e
 static int find_partition(struct client *c, struct verdict *v, struct error *err)
 {
 	Gpusched__ListPartitions request = GPUSCHED__LIST_PARTITIONS__INIT;
-	struct whole parts = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, keep_default, v, NULL };
+	struct reassembly parts = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, keep_default, v,
+		NULL };
 
 	snprintf(v->partition, sizeof(v->partition), "%s",
 	        v->job->partition ? v->job->partition : "");
 	request.whole = true;
 	return *v->partition ? 0
-	                     : whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
+	                     : reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS,
 	                               &request.base, &parts, err);
 }
 

@@ -1,7 +1,7 @@
 /* srun_connect.c - the way to the job's manager of steps; see srun.h */
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -38,7 +38,7 @@ struct link {
 	uint32_t rank;
 	char *node;
 	struct stream *stream;
-	struct lasting *lasting;
+	struct resumable_link *resumable;
 	bool asked, open; /* CHANNEL_STEPS was sent; it was answered */
 	int64_t next_ms, pause_ms, close_ms, since_ms;
 	bool was_open;
@@ -72,7 +72,7 @@ static void drop_link(struct process *p, size_t i)
 	struct link *l = p->links[i];
 
 	stream_free(l->stream);
-	lasting_free(l->lasting);
+	resumable_link_free(l->resumable);
 	if (l->fd >= 0)
 		close(l->fd);
 	free(l->node);
@@ -85,7 +85,7 @@ static void lose_stream(struct link *l)
 	stream_free(l->stream);
 	l->stream = NULL;
 	l->asked = l->open = false;
-	lasting_break(l->lasting);
+	resumable_link_break(l->resumable);
 	l->next_ms = loop_now_ms() + l->pause_ms;
 	l->pause_ms = l->pause_ms * 2 < PAUSE_MAX_MS ? l->pause_ms * 2 : PAUSE_MAX_MS;
 }
@@ -151,11 +151,11 @@ static int take_message(struct link *l, const struct channel_message *m, struct 
 	if (m->kind == CHANNEL_STEPS) {
 		l->open = l->was_open = true;
 		l->pause_ms = PAUSE_MIN_MS;
-		lasting_connect(l->lasting);
+		resumable_link_connect(l->resumable);
 		return 0;
 	}
 	if (m->kind == CHANNEL_STEP_DATA)
-		return lasting_feed(l->lasting, m->data, m->len, err);
+		return resumable_link_feed(l->resumable, m->data, m->len, err);
 	if (m->kind == CHANNEL_END) {
 		struct error why;
 
@@ -191,11 +191,11 @@ static int send_stream(struct link *l, struct error *err)
 		return stream_send(l->stream, CHANNEL_STEPS, NULL, 0, err);
 	}
 	while (l->open && stream_has_room(l->stream) &&
-	        (bytes = lasting_pending(l->lasting, &len), len)) {
+	        (bytes = resumable_link_pending(l->resumable, &len), len)) {
 		len = len < READ_STEP ? len : READ_STEP;
 		if (stream_send(l->stream, CHANNEL_STEP_DATA, bytes, len, err) < 0)
 			return -1;
-		lasting_sent(l->lasting, len);
+		resumable_link_sent(l->resumable, len);
 	}
 	return 0;
 }
@@ -219,11 +219,11 @@ static int write_program(struct link *l)
 	size_t len;
 	ssize_t n;
 
-	while (bytes = lasting_arrived(l->lasting, &len), len) {
+	while (bytes = resumable_link_arrived(l->resumable, &len), len) {
 		n = send(l->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -1;
-		lasting_taken(l->lasting, (size_t)n);
+		resumable_link_taken(l->resumable, (size_t)n);
 	}
 	return 0;
 }
@@ -233,13 +233,13 @@ static int read_program(struct link *l)
 	uint8_t b[READ_STEP];
 	ssize_t n;
 
-	while (lasting_kept(l->lasting) < KEPT_MAX) {
+	while (resumable_link_kept(l->resumable) < KEPT_MAX) {
 		n = recv(l->fd, b, sizeof(b), MSG_DONTWAIT);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -1;
 		if (n == 0)
 			return -1;
-		lasting_put(l->lasting, b, (size_t)n);
+		resumable_link_put(l->resumable, b, (size_t)n);
 	}
 	return 0;
 }
@@ -250,16 +250,17 @@ static void begin_closing(struct link *l)
 	close(l->fd);
 	l->fd = -1;
 	l->close_ms = loop_now_ms() + CLOSE_MS;
-	lasting_bye(l->lasting);
+	resumable_link_bye(l->resumable);
 }
 
 static bool is_closed(const struct process *p, const struct link *l)
 {
 	size_t len;
 
-	lasting_pending(l->lasting, &len);
+	resumable_link_pending(l->resumable, &len);
 	return loop_now_ms() >= l->close_ms ||
-	       (l->open && lasting_is_connected(l->lasting) && !len && !dial_is_sending(p->dial));
+	       (l->open && resumable_link_is_connected(l->resumable) && !len &&
+	               !dial_is_sending(p->dial));
 }
 
 /* Returns whether the link is still there. */
@@ -430,7 +431,7 @@ static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 	l->fd = fd;
 	l->rank = get_u32(d);
 	l->node = xstrndup((const char *)d + 4, len - 4);
-	l->lasting = lasting_new(session);
+	l->resumable = resumable_link_new(session);
 	l->pause_ms = PAUSE_MIN_MS;
 	l->since_ms = loop_now_ms();
 	p->links[p->n_links++] = l;
@@ -575,9 +576,9 @@ static void wait_for(struct process *p)
 			.events = (short)(POLLIN | (dial_is_sending(p->dial) ? POLLOUT : 0)) };
 	for (size_t i = 0; i < p->n_links; i++) {
 		const struct link *l = p->links[i];
-		short events = lasting_kept(l->lasting) < KEPT_MAX ? POLLIN : 0;
+		short events = resumable_link_kept(l->resumable) < KEPT_MAX ? POLLIN : 0;
 
-		lasting_arrived(l->lasting, &len);
+		resumable_link_arrived(l->resumable, &len);
 		fds[n++] = (struct pollfd){ .fd = l->fd,
 			.events = (short)(events | (len ? POLLOUT : 0)) };
 	}

@@ -25,7 +25,7 @@ struct peer {
 	int fd; /* -1: to come back */
 	struct loop_watch *watch;
 	struct steplink *link;
-	struct lasting *lasting;    /* NULL: none */
+	struct resumable_link *resumable; /* NULL: none */
 	uint8_t first[FIRST_BYTES]; /* until it is known which kind it is */
 	size_t n_first;
 	bool known, dead;
@@ -157,19 +157,19 @@ static void end_peer(struct peer *peer)
 
 static void lose_peer(struct peer *peer)
 {
-	if (!peer->lasting) {
+	if (!peer->resumable) {
 		end_peer(peer);
 		return;
 	}
 	close_fd(peer);
-	lasting_break(peer->lasting);
+	resumable_link_break(peer->resumable);
 	peer->lost_ms = loop_now_ms();
 }
 
 static void free_peer(struct peer *peer)
 {
 	steplink_free(peer->link);
-	lasting_free(peer->lasting);
+	resumable_link_free(peer->resumable);
 	free(peer);
 }
 
@@ -231,19 +231,19 @@ static const uint8_t *pending(struct peer *peer, size_t *len)
 {
 	const uint8_t *bytes = steplink_pending(peer->link, len);
 
-	if (!peer->lasting)
+	if (!peer->resumable)
 		return bytes;
 	if (*len) {
-		lasting_put(peer->lasting, bytes, *len);
+		resumable_link_put(peer->resumable, bytes, *len);
 		steplink_sent(peer->link, *len);
 	}
-	return lasting_pending(peer->lasting, len);
+	return resumable_link_pending(peer->resumable, len);
 }
 
 static void sent(struct peer *peer, size_t len)
 {
-	if (peer->lasting)
-		lasting_sent(peer->lasting, len);
+	if (peer->resumable)
+		resumable_link_sent(peer->resumable, len);
 	else
 		steplink_sent(peer->link, len);
 }
@@ -292,7 +292,7 @@ void peers_put(
 	steplink_pending(peer->link, &kept);
 	/* The windows of output and input bound what waits; more of it than that goes with
 	 * EPOLLOUT. */
-	if (kept <= READ_STEP || peer->lasting)
+	if (kept <= READ_STEP || peer->resumable)
 		flush(peer);
 }
 
@@ -331,7 +331,8 @@ static int take_messages(struct peer *peer, struct error *err)
 static struct peer *find_session(struct peer *peer, uint64_t session)
 {
 	for (struct peer *other = peer->all->list; other; other = other->next)
-		if (!other->dead && other->lasting && lasting_session(other->lasting) == session) {
+		if (!other->dead && other->resumable &&
+		        resumable_link_session(other->resumable) == session) {
 			int fd = peer->fd;
 
 			loop_drop(peer->watch);
@@ -350,18 +351,18 @@ static int feed(struct peer *peer, const uint8_t *bytes, size_t len, struct erro
 {
 	const uint8_t *arrived = bytes;
 
-	if (peer->lasting) {
-		if (lasting_feed(peer->lasting, bytes, len, err) < 0)
+	if (peer->resumable) {
+		if (resumable_link_feed(peer->resumable, bytes, len, err) < 0)
 			return -1;
-		arrived = lasting_arrived(peer->lasting, &len);
+		arrived = resumable_link_arrived(peer->resumable, &len);
 	}
 	if (steplink_feed(peer->link, arrived, len, err) < 0)
 		return -1;
-	if (peer->lasting)
-		lasting_taken(peer->lasting, len);
+	if (peer->resumable)
+		resumable_link_taken(peer->resumable, len);
 	if (take_messages(peer, err) < 0)
 		return -1;
-	if (peer->lasting && lasting_is_over(peer->lasting))
+	if (peer->resumable && resumable_link_is_over(peer->resumable))
 		end_peer(peer);
 	return 0;
 }
@@ -371,7 +372,7 @@ static int meet(struct peer **peer, struct error *err)
 {
 	struct peer *p = *peer;
 	uint64_t session;
-	int r = lasting_peek(p->first, p->n_first, &session);
+	int r = resumable_link_peek(p->first, p->n_first, &session);
 	uint8_t first[FIRST_BYTES];
 	size_t n = p->n_first;
 
@@ -380,10 +381,10 @@ static int meet(struct peer **peer, struct error *err)
 	memcpy(first, p->first, n);
 	if (r > 0 && (*peer = find_session(p, session)) == NULL) {
 		*peer = p;
-		p->lasting = lasting_new(session);
+		p->resumable = resumable_link_new(session);
 	}
 	if (r > 0)
-		lasting_connect((*peer)->lasting);
+		resumable_link_connect((*peer)->resumable);
 	if (!(*peer)->known) {
 		(*peer)->known = true;
 		p->all->ops.arrived(p->all->ops.arg, (*peer)->id);
@@ -428,6 +429,6 @@ static void on_peer(uint32_t events, void *arg)
 		if ((size_t)n < sizeof(bytes))
 			break;
 	}
-	if (events & EPOLLOUT || peer->lasting)
+	if (events & EPOLLOUT || peer->resumable)
 		flush(peer);
 }

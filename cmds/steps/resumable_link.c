@@ -16,7 +16,7 @@ struct bytes {
 	size_t at, n, size;
 };
 
-struct lasting {
+struct resumable_link {
 	uint64_t session;
 	bool greeted;       /* the other side's STEP_RESUME has come */
 	bool connected;     /* there is a connection */
@@ -60,15 +60,15 @@ static size_t left(const struct bytes *b)
 	return b->n - b->at;
 }
 
-struct lasting *lasting_new(uint64_t session)
+struct resumable_link *resumable_link_new(uint64_t session)
 {
-	struct lasting *l = xcalloc(1, sizeof(*l));
+	struct resumable_link *l = xcalloc(1, sizeof(*l));
 
 	l->session = session;
 	return l;
 }
 
-void lasting_free(struct lasting *l)
+void resumable_link_free(struct resumable_link *l)
 {
 	if (!l)
 		return;
@@ -79,12 +79,12 @@ void lasting_free(struct lasting *l)
 	free(l);
 }
 
-uint64_t lasting_session(const struct lasting *l)
+uint64_t resumable_link_session(const struct resumable_link *l)
 {
 	return l->session;
 }
 
-int lasting_peek(const uint8_t *bytes, size_t len, uint64_t *session)
+int resumable_link_peek(const uint8_t *bytes, size_t len, uint64_t *session)
 {
 	if (len >= 3 && bytes[2] != STEP_RESUME)
 		return -1;
@@ -96,7 +96,7 @@ int lasting_peek(const uint8_t *bytes, size_t len, uint64_t *session)
 
 /* --- to the connection ------------------------------------------------------------------------ */
 
-static void put_frame(struct lasting *l, unsigned kind, const uint8_t *data, size_t len)
+static void put_frame(struct resumable_link *l, unsigned kind, const uint8_t *data, size_t len)
 {
 	uint8_t head[HEAD_LEN];
 
@@ -107,11 +107,11 @@ static void put_frame(struct lasting *l, unsigned kind, const uint8_t *data, siz
 	append(&l->out, data, len);
 }
 
-void lasting_connect(struct lasting *l)
+void resumable_link_connect(struct resumable_link *l)
 {
 	uint8_t b[16];
 
-	lasting_break(l);
+	resumable_link_break(l);
 	l->connected = true;
 	put_u64(b, l->session);
 	put_u64(b + 8, l->received);
@@ -119,17 +119,17 @@ void lasting_connect(struct lasting *l)
 	put_frame(l, STEP_RESUME, b, sizeof(b));
 }
 
-void lasting_bye(struct lasting *l)
+void resumable_link_bye(struct resumable_link *l)
 {
 	l->bye = true;
 }
 
-bool lasting_is_over(const struct lasting *l)
+bool resumable_link_is_over(const struct resumable_link *l)
 {
 	return l->over;
 }
 
-void lasting_break(struct lasting *l)
+void resumable_link_break(struct resumable_link *l)
 {
 	l->connected = l->greeted = false;
 	l->moved = 0;
@@ -137,18 +137,18 @@ void lasting_break(struct lasting *l)
 	drop(&l->in, left(&l->in));
 }
 
-bool lasting_is_connected(const struct lasting *l)
+bool resumable_link_is_connected(const struct resumable_link *l)
 {
 	return l->greeted;
 }
 
-size_t lasting_kept(const struct lasting *l)
+size_t resumable_link_kept(const struct resumable_link *l)
 {
 	return left(&l->kept);
 }
 
 /* So much of `kept` is whole frames. */
-static void find_cut(struct lasting *l)
+static void find_cut(struct resumable_link *l)
 {
 	const uint8_t *p = l->kept.p + l->kept.at;
 
@@ -161,13 +161,13 @@ static void find_cut(struct lasting *l)
 	}
 }
 
-void lasting_put(struct lasting *l, const void *bytes, size_t len)
+void resumable_link_put(struct resumable_link *l, const void *bytes, size_t len)
 {
 	append(&l->kept, bytes, len);
 	find_cut(l);
 }
 
-const uint8_t *lasting_pending(struct lasting *l, size_t *len)
+const uint8_t *resumable_link_pending(struct resumable_link *l, size_t *len)
 {
 	uint8_t b[8];
 
@@ -188,14 +188,14 @@ const uint8_t *lasting_pending(struct lasting *l, size_t *len)
 	return l->out.p + l->out.at;
 }
 
-void lasting_sent(struct lasting *l, size_t len)
+void resumable_link_sent(struct resumable_link *l, size_t len)
 {
 	drop(&l->out, len);
 }
 
 /* --- from the connection ---------------------------------------------------------------------- */
 
-static int take_received(struct lasting *l, uint64_t received, struct error *err)
+static int take_received(struct resumable_link *l, uint64_t received, struct error *err)
 {
 	if (received < l->kept_from || received - l->kept_from > l->cut)
 		return error_set(err, ERR_PROTOCOL, "the other side does not go on where it was");
@@ -207,7 +207,7 @@ static int take_received(struct lasting *l, uint64_t received, struct error *err
 	return 0;
 }
 
-static int take_resume(struct lasting *l, const uint8_t *data, size_t len, struct error *err)
+static int take_resume(struct resumable_link *l, const uint8_t *data, size_t len, struct error *err)
 {
 	if (l->greeted || len != 16 || get_u64(data) != l->session)
 		return error_set(err, ERR_PROTOCOL, "another link's greeting");
@@ -215,7 +215,7 @@ static int take_resume(struct lasting *l, const uint8_t *data, size_t len, struc
 	return take_received(l, get_u64(data + 8), err);
 }
 
-static int take_frame(struct lasting *l, const uint8_t *frame, size_t n, struct error *err)
+static int take_frame(struct resumable_link *l, const uint8_t *frame, size_t n, struct error *err)
 {
 	unsigned kind = frame[2];
 
@@ -234,7 +234,7 @@ static int take_frame(struct lasting *l, const uint8_t *frame, size_t n, struct 
 	return 0;
 }
 
-int lasting_feed(struct lasting *l, const void *bytes, size_t len, struct error *err)
+int resumable_link_feed(struct resumable_link *l, const void *bytes, size_t len, struct error *err)
 {
 	append(&l->in, bytes, len);
 	while (left(&l->in) >= HEAD_LEN) {
@@ -251,13 +251,13 @@ int lasting_feed(struct lasting *l, const void *bytes, size_t len, struct error 
 	return 0;
 }
 
-const uint8_t *lasting_arrived(const struct lasting *l, size_t *len)
+const uint8_t *resumable_link_arrived(const struct resumable_link *l, size_t *len)
 {
 	*len = left(&l->arrived);
 	return l->arrived.p + l->arrived.at;
 }
 
-void lasting_taken(struct lasting *l, size_t len)
+void resumable_link_taken(struct resumable_link *l, size_t len)
 {
 	drop(&l->arrived, len);
 }

@@ -20,38 +20,39 @@
 
 #include "common/base/error.h"
 
-#define LASTING_RESUME_LEN 23 /* bytes of the frame */
+#define RESUMABLE_LINK_RESUME_LEN 23 /* bytes of the frame */
 
-struct lasting;
+struct resumable_link;
 
-struct lasting *lasting_new(uint64_t session);
-void lasting_free(struct lasting *l); /* NULL is fine */
-uint64_t lasting_session(const struct lasting *l);
+struct resumable_link *resumable_link_new(uint64_t session);
+void resumable_link_free(struct resumable_link *l); /* NULL is fine */
+uint64_t resumable_link_session(const struct resumable_link *l);
 
 /* The session of a connection by its first bytes: 1; 0: more are needed; -1: it does not begin
  * with STEP_RESUME. */
-int lasting_peek(const uint8_t *bytes, size_t len, uint64_t *session);
+int resumable_link_peek(const uint8_t *bytes, size_t len, uint64_t *session);
 
 /* A new connection: says STEP_RESUME, and nothing else until the other side's has come. */
-void lasting_connect(struct lasting *l);
-void lasting_break(struct lasting *l);
-bool lasting_is_connected(const struct lasting *l); /* both have greeted */
+void resumable_link_connect(struct resumable_link *l);
+void resumable_link_break(struct resumable_link *l);
+bool resumable_link_is_connected(const struct resumable_link *l); /* both have greeted */
 
-/* To the other side: any pieces of whole frames. lasting_kept(): bytes that it has not yet. */
-void lasting_put(struct lasting *l, const void *bytes, size_t len);
-size_t lasting_kept(const struct lasting *l);
+/* To the other side: any pieces of whole frames. resumable_link_kept(): bytes that it has not
+ * yet. */
+void resumable_link_put(struct resumable_link *l, const void *bytes, size_t len);
+size_t resumable_link_kept(const struct resumable_link *l);
 
-/* Send STEP_BYE after all other frames. The other side sees it with lasting_is_over(). */
-void lasting_bye(struct lasting *l);
-bool lasting_is_over(const struct lasting *l);
+/* Send STEP_BYE after all other frames. The other side sees it with resumable_link_is_over(). */
+void resumable_link_bye(struct resumable_link *l);
+bool resumable_link_is_over(const struct resumable_link *l);
 
 /* For the connection at hand. */
-const uint8_t *lasting_pending(struct lasting *l, size_t *len);
-void lasting_sent(struct lasting *l, size_t len);
+const uint8_t *resumable_link_pending(struct resumable_link *l, size_t *len);
+void resumable_link_sent(struct resumable_link *l, size_t len);
 
-/* From it. What is of the link is then lasting_arrived(). -1: it cannot go on, ever. */
-int lasting_feed(struct lasting *l, const void *bytes, size_t len, struct error *err);
-const uint8_t *lasting_arrived(const struct lasting *l, size_t *len);
-void lasting_taken(struct lasting *l, size_t len);
+/* From it. What is of the link is then resumable_link_arrived(). -1: it cannot go on, ever. */
+int resumable_link_feed(struct resumable_link *l, const void *bytes, size_t len, struct error *err);
+const uint8_t *resumable_link_arrived(const struct resumable_link *l, size_t *len);
+void resumable_link_taken(struct resumable_link *l, size_t len);
 
 #endif

@@ -7,7 +7,7 @@ void acctopt_message(
         const struct acctopt *o, int64_t since, Gpusched__JobFilter *filter, Gpusched__ListAcct *m)
 {
 	if (o->until && o->until <= since)
-		since = when_today(o->until - 1); /* the day that it says */
+		since = parse_time_today(o->until - 1); /* the day that it says */
 	gpusched__list_acct__init(m);
 	filter_message(&o->filter, filter);
 	m->filter = filter;

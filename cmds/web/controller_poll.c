@@ -133,22 +133,22 @@ static int ask_private(struct poll *l, struct client *c, struct messages *to, st
 static int ask_nodes(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__ListNodes m = GPUSCHED__LIST_NODES__INIT;
-	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_item, to, NULL };
+	struct reassembly whole = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_item, to, NULL };
 
 	(void)l;
 	m.devices = true;
 	m.whole = true;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &m.base, &whole, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &m.base, &whole, err);
 }
 
 static int ask_partitions(struct poll *l, struct client *c, struct messages *to, struct error *err)
 {
 	Gpusched__ListPartitions m = GPUSCHED__LIST_PARTITIONS__INIT;
-	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_item, to, NULL };
+	struct reassembly whole = { GPUSCHED__MSG_TYPE__MSG_PARTITION_CHUNK, on_item, to, NULL };
 
 	(void)l;
 	m.whole = true;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &m.base, &whole, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_PARTITIONS, &m.base, &whole, err);
 }
 
 struct shares {
@@ -247,7 +247,7 @@ static int ask_jobs(
 {
 	Gpusched__ListJobs m = GPUSCHED__LIST_JOBS__INIT;
 	Gpusched__JobFilter filter = GPUSCHED__JOB_FILTER__INIT;
-	struct whole whole = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job, l, NULL };
+	struct reassembly whole = { GPUSCHED__MSG_TYPE__MSG_JOB_CHUNK, on_job, l, NULL };
 	char *states[] = { (char *)"PENDING" };
 
 	filter.states = states;
@@ -256,7 +256,7 @@ static int ask_jobs(
 	filter.n_ids = n;
 	m.filter = &filter;
 	m.whole = true;
-	return whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &m.base, &whole, err);
+	return reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_JOBS, &m.base, &whole, err);
 }
 
 static int ask_waiting(struct poll *l, struct client *c, struct messages *to, struct error *err)
@@ -314,7 +314,7 @@ static bool is_due(const struct poll *l, int q, int64_t now)
 
 /* The lesser of two answers in turn counts: a single slow one tells of the machine, not of the
  * list. */
-static void rest_after(struct poll *l, int q, int64_t now_us, int64_t took_us)
+static void poll_interval_after(struct poll *l, int q, int64_t now_us, int64_t took_us)
 {
 	int64_t cost = took_us < l->took_us[q] ? took_us : l->took_us[q];
 
@@ -334,7 +334,7 @@ static int ask_one(struct poll *l, int q, struct client *c, struct error *err)
 		return -1;
 	}
 	took = clock_us(CLOCK_MONOTONIC) - began;
-	rest_after(l, q, began + took, took);
+	poll_interval_after(l, q, began + took, took);
 	l->due_ms[q] =
 	        questions[q].every_ms == INT64_MAX ? 0 : began / 1000 + questions[q].every_ms;
 	if (questions[q].list < 0) {

@@ -17,9 +17,9 @@
 #include <event2/event.h>
 
 #include "cmds/cli/cmd.h"
-#include "cmds/web/http.h"
 #include "cmds/web/auth/identify.h"
 #include "cmds/web/auth/login_command.h"
+#include "cmds/web/http.h"
 #include "cmds/web/metrics/metrics.h"
 #include "cmds/web/pages/page_table.h"
 #include "cmds/web/rest/openapi.h"

@@ -75,13 +75,13 @@ static int gpus_add(const char *type, uint32_t count, void *arg)
 	struct gpus *gpus = arg;
 	int found;
 
-	if (!strcmp(type, AMOUNT_ANY))
+	if (!strcmp(type, GPUS_BY_TYPE_ANY))
 		return error_set(gpus->err, ERR_CONFIG,
 		        "a node's GPUs have types: must be TYPE:COUNT, as in \"h100:8\"");
 	found = type_find(gpus->conf, type, gpus->err);
 	if (found < 0)
 		return -1;
-	/* Neither can overflow: counts are at most AMOUNT_COUNT_MAX, types at most 64. */
+	/* Neither can overflow: counts are at most GPUS_BY_TYPE_COUNT_MAX, types at most 64. */
 	gpus->total += count;
 	if (gpus->total > gpus->max)
 		return error_set(
@@ -96,7 +96,7 @@ static int gpus_read(const struct conf_key *key, const char *text, const struct 
 {
 	struct gpus gpus = { .conf = conf, .err = err, .max = (uint32_t)key->max };
 
-	if (*text && strcmp(text, NO_GPUS) && amount_each(text, gpus_add, &gpus, err) < 0)
+	if (*text && strcmp(text, NO_GPUS) && gpus_by_type_each(text, gpus_add, &gpus, err) < 0)
 		return -1;
 	gpus_set(key, base, *text ? gpus.v : NULL, gpus.n);
 	return 0;
@@ -147,7 +147,7 @@ static int amounts_add(const char *type, uint32_t count, void *arg)
 	struct amounts *a = arg;
 	int found = CONF_ANY_TYPE;
 
-	if (strcmp(type, AMOUNT_ANY))
+	if (strcmp(type, GPUS_BY_TYPE_ANY))
 		found = type_find(a->conf, type, a->err);
 	if (found < 0)
 		return -1;
@@ -161,7 +161,7 @@ static int amounts_read(const struct conf_key *key, const char *text, const stru
 {
 	struct amounts a = { .conf = conf, .err = err };
 
-	if (*text && amount_each_or_none(text, amounts_add, &a, err) < 0) {
+	if (*text && gpus_by_type_each_or_none(text, amounts_add, &a, err) < 0) {
 		free(a.read.v);
 		return -1;
 	}
@@ -178,7 +178,7 @@ static void amounts_print(
 		uint16_t type = a->v[i].type;
 
 		strbuf_addf(out, "%s%s:%" PRIu32, i ? "," : "",
-		        type == CONF_ANY_TYPE ? AMOUNT_ANY : conf->gpu_types[type].name,
+		        type == CONF_ANY_TYPE ? GPUS_BY_TYPE_ANY : conf->gpu_types[type].name,
 		        a->v[i].count);
 	}
 }

@@ -196,7 +196,7 @@ static int check_gpu_devices(const char *value, struct error *err)
 
 #define LIM(field) AT(struct conf_limits, field), .optional = true, .reload = true
 static const struct conf_key limits_keys[] = {
-	{ "gpus", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, LIM(gpus),
+	{ "gpus", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, LIM(gpus),
 	        .help = "GPUs at a time, by type" },
 	{ "gpu_mem", CONF_SIZE, .unit = MIB, .max = TIB_M * TIB_M, LIM(gpu_mem_mb),
 	        .help = "nominal memory of GPUs at a time" },
@@ -228,11 +228,11 @@ static const struct conf_keys limits_group = { "limits", KEYS(limits_keys) };
 
 #define QUOTA(field) AT(struct conf_quota, field), .reload = true
 static const struct conf_key quota_keys[] = {
-	{ "guaranteed", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(guaranteed),
-	        .help = "GPUs that it can always have; lent while idle" },
-	{ "limit", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(limit),
+	{ "guaranteed", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true,
+	        QUOTA(guaranteed), .help = "GPUs that it can always have; lent while idle" },
+	{ "limit", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true, QUOTA(limit),
 	        .help = "GPUs that it can have with what it borrows" },
-	{ "lend", CONF_AMOUNTS, .max = AMOUNT_COUNT_MAX, .optional = true, QUOTA(lend),
+	{ "lend", CONF_AMOUNTS, .max = GPUS_BY_TYPE_COUNT_MAX, .optional = true, QUOTA(lend),
 	        .help = "most of the guaranteed that is lent; a type not given: all" },
 	{ "weight", CONF_REAL, "1", .unit = 1000, .min = 1, .max = 1000000 * 1000, QUOTA(weight),
 	        .help = "its part of what is borrowed, among its siblings" },
@@ -348,7 +348,7 @@ static const struct conf_key role_keys[] = {
 };
 
 static const struct conf_key gpu_type_keys[] = {
-	{ "name", CONF_TEXT, .min = 1, .max = AMOUNT_TYPE_MAX, .check = amount_type_check,
+	{ "name", CONF_TEXT, .min = 1, .max = GPUS_BY_TYPE_NAME_MAX, .check = gpus_by_type_check,
 	        AT(struct conf_gpu_type, name), .reload = true, .help = "what jobs call the type" },
 	{ "mem", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = 16 * TIB_M,
 	        AT(struct conf_gpu_type, mem_mb), .reload = true,
@@ -357,7 +357,7 @@ static const struct conf_key gpu_type_keys[] = {
 	        .reload = true, .help = "what one GPU costs for an hour" },
 	{ "match", CONF_TEXT, "", .max = 96, AT(struct conf_gpu_type, match), .reload = true,
 	        .help = "GPUs that are found under such a name are of this type; with * and ?" },
-	{ "mig_of", CONF_TEXT, "", .max = AMOUNT_TYPE_MAX, AT(struct conf_gpu_type, mig_of),
+	{ "mig_of", CONF_TEXT, "", .max = GPUS_BY_TYPE_NAME_MAX, AT(struct conf_gpu_type, mig_of),
 	        .reload = true, .help = "it is a MIG profile of GPUs of that type" },
 	{ "mem_reserve", CONF_SIZE, "0", .unit = MIB, .min = 0, .max = 16 * TIB_M,
 	        AT(struct conf_gpu_type, mem_reserve_mb), .reload = true,

@@ -21,7 +21,7 @@ static uint64_t amount_of(const struct conf_gpu_amounts *amounts, uint16_t type)
 
 static const char *type_name(const struct conf *conf, uint16_t type)
 {
-	return type == CONF_ANY_TYPE ? AMOUNT_ANY : conf->gpu_types[type].name;
+	return type == CONF_ANY_TYPE ? GPUS_BY_TYPE_ANY : conf->gpu_types[type].name;
 }
 
 /* --- within one account ---------------------------------------------------------------------- */
@@ -297,7 +297,7 @@ static void check_least_gpus(struct conf_reader *r, const struct conf_section *s
 
 	for (size_t l = 0; l < least->n; l++) {
 		for (size_t m = 0; m < most->n; m++) {
-			char value[AMOUNT_TYPE_MAX + 16], what[AMOUNT_TYPE_MAX + 48];
+			char value[GPUS_BY_TYPE_NAME_MAX + 16], what[GPUS_BY_TYPE_NAME_MAX + 48];
 
 			if (least->v[l].count <= most->v[m].count ||
 			        (most->v[m].type != CONF_ANY_TYPE &&

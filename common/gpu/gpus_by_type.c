@@ -13,7 +13,7 @@
 #define ITEMS_MAX 64 /* types in one amount */
 
 struct item {
-	char type[AMOUNT_TYPE_MAX + 1];
+	char type[GPUS_BY_TYPE_NAME_MAX + 1];
 	uint32_t count;
 };
 
@@ -25,13 +25,13 @@ static int refuse(struct error *err, const char *piece, const char *what)
 	return error_set(err, ERR_USAGE, "'%s': %s", shown, what);
 }
 
-int amount_type_check(const char *name, struct error *err)
+int gpus_by_type_check(const char *name, struct error *err)
 {
 	size_t n = strlen(name);
 
-	if (n < 1 || n > AMOUNT_TYPE_MAX)
+	if (n < 1 || n > GPUS_BY_TYPE_NAME_MAX)
 		return refuse(err, name, "a GPU type's name has 1 to 64 characters");
-	if (strspn(name, "0123456789") == n || !strcmp(name, AMOUNT_ANY))
+	if (strspn(name, "0123456789") == n || !strcmp(name, GPUS_BY_TYPE_ANY))
 		return refuse(err, name, "means a number of any type, so no type is called that");
 	for (size_t i = 0; i < n; i++) {
 		if (!isalnum((unsigned char)name[i]) && (i == 0 || !strchr("-_.+", name[i])))
@@ -50,16 +50,16 @@ static int item_parse(char *piece, uint32_t least, struct item *item, struct err
 
 	if (!*digits || strspn(digits, "0123456789") != strlen(digits))
 		return refuse(err, piece, "must be TYPE:COUNT, as in \"h100:2\", or a number");
-	if (count_parse(digits, least, AMOUNT_COUNT_MAX, &count, NULL) < 0)
+	if (count_parse(digits, least, GPUS_BY_TYPE_COUNT_MAX, &count, NULL) < 0)
 		return refuse(err, piece,
 		        least ? "the count must be 1 to 1000000"
 		              : "the count must be 0 to 1000000");
 	if (colon)
 		*colon = '\0';
-	if (colon && strcmp(piece, AMOUNT_ANY) && amount_type_check(piece, err) < 0)
+	if (colon && strcmp(piece, GPUS_BY_TYPE_ANY) && gpus_by_type_check(piece, err) < 0)
 		return -1;
-	snprintf(item->type, sizeof(item->type), "%.*s", AMOUNT_TYPE_MAX,
-	        colon ? piece : AMOUNT_ANY);
+	snprintf(item->type, sizeof(item->type), "%.*s", GPUS_BY_TYPE_NAME_MAX,
+	        colon ? piece : GPUS_BY_TYPE_ANY);
 	item->count = (uint32_t)count;
 	return 0;
 }
@@ -98,14 +98,14 @@ static int each_of(const char *text, uint32_t least,
 	return rc;
 }
 
-int amount_each(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
+int gpus_by_type_each(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
         void *arg, struct error *err)
 {
 	return each_of(text, 1, each, arg, err);
 }
 
-int amount_each_or_none(const char *text, int (*each)(const char *type, uint32_t count, void *arg),
-        void *arg, struct error *err)
+int gpus_by_type_each_or_none(const char *text,
+        int (*each)(const char *type, uint32_t count, void *arg), void *arg, struct error *err)
 {
 	return each_of(text, 0, each, arg, err);
 }

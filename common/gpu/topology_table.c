@@ -45,7 +45,7 @@ static void legend(const char *const *rows, size_t n, FILE *out)
 	}
 }
 
-void neartable_print(const char *const *rows, const uint32_t *numbers, size_t n, FILE *out)
+void topology_table_print(const char *const *rows, const uint32_t *numbers, size_t n, FILE *out)
 {
 	char word[NEAR_WORD], label[16];
 	bool known = is_in(rows, n, "NV#");

@@ -8,6 +8,6 @@
 
 /* Row i is "X,NV4,PIX": a word (gpu_topology.h) for each of the `n` GPUs, which are called GPU and
  * their number. With a legend of the words in it. Nothing is printed where nothing is known. */
-void neartable_print(const char *const *rows, const uint32_t *numbers, size_t n, FILE *out);
+void topology_table_print(const char *const *rows, const uint32_t *numbers, size_t n, FILE *out);
 
 #endif

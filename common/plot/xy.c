@@ -1,8 +1,8 @@
 /* xy.c - lines, steps, dots, bands and stacked areas; see plot.h */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "common/base/xalloc.h"

@@ -17,10 +17,10 @@
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/audit.h"
 #include "ctld/core/rows/dirty.h"
-#include "ctld/core/rows/kept_rows.h"
-#include "ctld/core/rows/epoch_and_ids.h"
-#include "ctld/core/rows/nonce.h"
 #include "ctld/core/rows/ended_outcomes.h"
+#include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/kept_rows.h"
+#include "ctld/core/rows/nonce.h"
 #include "ctld/core/rows/state.h"
 
 struct seal {

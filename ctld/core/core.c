@@ -24,49 +24,49 @@
 #include "ctld/core/attempts/lost_work.h"
 #include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/core_impl.h"
+#include "ctld/core/depends/depends_terms.h"
+#include "ctld/core/explain/test_only.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/job_control.h"
-#include "ctld/core/explain/test_only.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/depends_settle.h"
-#include "ctld/core/depends/depends_terms.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/runs/foreign.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/limits/limits.h"
-#include "ctld/core/nodes/registration.h"
+#include "ctld/core/nodes/discovered_hardware.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/gpu_faults.h"
-#include "ctld/core/nodes/discovered_hardware.h"
-#include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/nodes/node_control.h"
+#include "ctld/core/nodes/node_silence.h"
+#include "ctld/core/nodes/registration.h"
 #include "ctld/core/nodes/run_reports.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/plan/plan.h"
 #include "ctld/core/preempt/preempt_rules.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/records/singletons.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
+#include "ctld/core/records/singletons.h"
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
 #include "ctld/core/rows/audit.h"
-#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/dirty.h"
-#include "ctld/core/rows/kept_rows.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/kept_rows.h"
 #include "ctld/core/rows/nonce.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/foreign.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/services/services.h"
 #include "ctld/core/util/heap.h"
@@ -110,7 +110,7 @@ struct core *core_new(const struct conf *conf, uint64_t seed)
 	core->job_timers = heap_new(job_timer_moved);
 	core->checks = heap_new(gpu_checks_moved);
 	core->outcomes = outcomes_new(core->dirty);
-	core->namesakes = namesakes_new(seed);
+	core->singletons = singletons_new(seed);
 	core->waiting = idmap_new();
 	return core;
 }
@@ -147,7 +147,7 @@ void core_free(struct core *core)
 	heap_free(core->job_timers);
 	heap_free(core->checks);
 	outcomes_free(core->outcomes);
-	namesakes_free(core->namesakes);
+	singletons_free(core->singletons);
 	idmap_free(core->waiting);
 	services_free(core->services);
 	runs_free(core->runs);
@@ -217,7 +217,7 @@ static void on_ending(struct core *core, const struct core_event *e)
 static void on_submit(struct core *core, const struct core_event *e)
 {
 	if (e->submit.test_only)
-		trial_apply(core, e);
+		test_only_apply(core, e);
 	else
 		submit_apply(core, e);
 }

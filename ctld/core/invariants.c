@@ -13,15 +13,15 @@
 #include "ctld/core/attempts/bill.h"
 #include "ctld/core/attempts/run_snapshot.h"
 #include "ctld/core/core.h"
-#include "ctld/core/intake/recount_queued.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/depends/depends_invariants.h"
 #include "ctld/core/depends/depends_open.h"
+#include "ctld/core/intake/recount_queued.h"
 #include "ctld/core/place/ledger.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/job_partitions.h"
-#include "ctld/core/records/singletons.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/records/singletons.h"
 #include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/class.h"
@@ -179,7 +179,7 @@ static int check_job(const struct core *core, const struct job *job, struct erro
 	/* For an array, the array parent stands in the list of its name and has the
 	 * dependencies. */
 	active = job_link_of(job)->array ? job_link_of(job)->array->running : !waits && !ended;
-	if (!i->part && (namesakes_check(job, ended, active, err) < 0 ||
+	if (!i->part && (singletons_check(job, ended, active, err) < 0 ||
 	                        depends_check_job(core, job, err) < 0))
 		return -1;
 	if (i->part && waits && depends_check_part(core, job, err) < 0)

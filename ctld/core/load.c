@@ -21,32 +21,32 @@
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
 #include "ctld/core/core_impl.h"
-#include "ctld/core/intake/recount_queued.h"
 #include "ctld/core/intake/bulk.h"
+#include "ctld/core/intake/recount_queued.h"
 #include "ctld/core/jobs/depends_attach.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/runs/foreign.h"
 #include "ctld/core/jobs/job_timers.h"
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/jobs/retire.h"
-#include "ctld/core/runs/run_booking.h"
 #include "ctld/core/limits/limits.h"
-#include "ctld/core/nodes/registration_check.h"
-#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/discovered_hardware.h"
+#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/node_silence.h"
+#include "ctld/core/nodes/registration_check.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/records/per_user_budget.h"
-#include "ctld/core/records/singletons.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
-#include "ctld/core/rows/row_codec.h"
+#include "ctld/core/records/singletons.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/foreign.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_booking.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/services/services.h"
 #include "ctld/core/util/heap.h"
@@ -185,9 +185,9 @@ static void name_job(struct core *core, struct job *job)
 
 	if (job_state_ended(state) || job_info(job)->part)
 		return;
-	namesakes_add(core->namesakes, job);
+	singletons_add(core->singletons, job);
 	if (a ? a->running : state != JOB_PENDING)
-		namesakes_active(job, 1);
+		singletons_active(job, 1);
 }
 
 static int take_jobs(struct core *core, struct error *err)

@@ -8,8 +8,8 @@
  */
 #include "ctld/core/core_impl.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/job_due.h"
+#include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/retire.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/node_silence.h"

@@ -11,8 +11,8 @@
 
 #include "common/conf/conf.h"
 #include "ctld/gdemand/bootstrap.h"
-#include "ctld/gdemand/level_over_time.h"
 #include "ctld/gdemand/history_jobs.h"
+#include "ctld/gdemand/level_over_time.h"
 #include "ctld/gdemand/tables.h"
 #include "ctld/gdemand/weighted_stats.h"
 

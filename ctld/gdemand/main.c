@@ -7,10 +7,10 @@
 #include "common/base/command_line.h"
 #include "common/base/progress.h"
 #include "ctld/gdemand/charts.h"
+#include "ctld/gdemand/cluster_size.h"
 #include "ctld/gdemand/demand.h"
 #include "ctld/gdemand/options.h"
 #include "ctld/gdemand/propose_conf.h"
-#include "ctld/gdemand/cluster_size.h"
 #include "ctld/gsim/cluster.h"
 
 #define BAD_SHOWN 20 /* broken rows */

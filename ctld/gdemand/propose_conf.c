@@ -17,7 +17,7 @@
 
 /* GPUs of one type, or of any. */
 struct line {
-	const char *type; /* AMOUNT_ANY */
+	const char *type; /* GPUS_BY_TYPE_ANY */
 	uint64_t floor, limit;
 	double from_floor, from_kept; /* as they were found */
 };
@@ -43,12 +43,12 @@ static bool is_name(const char *text)
  * have. */
 static const char *conf_type(const struct demand *d, uint32_t type)
 {
-	const char *text = type == DEMAND_ALL ? AMOUNT_ANY : names_text(d->past->names, type);
+	const char *text = type == DEMAND_ALL ? GPUS_BY_TYPE_ANY : names_text(d->past->names, type);
 
-	if (amount_type_check(text, NULL) < 0)
-		return AMOUNT_ANY;
+	if (gpus_by_type_check(text, NULL) < 0)
+		return GPUS_BY_TYPE_ANY;
 	if (d->conf && CONF_FIND(d->conf, gpu_types, text) == CONF_NONE)
-		return AMOUNT_ANY;
+		return GPUS_BY_TYPE_ANY;
 	return text;
 }
 
@@ -122,7 +122,7 @@ static size_t lines_of(const struct demand *d, uint32_t account, struct line *v,
 
 		if (c->scope.account != of || by_type != (c->scope.type != DEMAND_ALL))
 			continue;
-		type = any ? AMOUNT_ANY
+		type = any ? GPUS_BY_TYPE_ANY
 		           : conf_type(d, by_type ? c->scope.type : only_type(d->past));
 		for (k = 0; k < n && strcmp(v[k].type, type); k++)
 			;
@@ -162,7 +162,7 @@ static double fitting(const struct demand *d, const char *type, uint64_t sum)
 		for (g = 0; g < d->conf->nodes[i].n_gpus; g++) {
 			const struct conf_gpu_count *c = &d->conf->nodes[i].gpus[g];
 
-			if (!strcmp(type, AMOUNT_ANY) ||
+			if (!strcmp(type, GPUS_BY_TYPE_ANY) ||
 			        !strcmp(type, d->conf->gpu_types[c->type].name))
 				capacity += c->count;
 		}
@@ -259,7 +259,7 @@ static bool is_top(const struct demand *d, const struct account *a)
 /* The sum of the guarantees of all uppermost accounts, for a type or for all together. */
 static uint64_t promised(const struct demand *d, const struct accounts *a, const char *type)
 {
-	bool any = !strcmp(type, AMOUNT_ANY);
+	bool any = !strcmp(type, GPUS_BY_TYPE_ANY);
 	uint64_t sum = 0;
 	size_t i, k;
 
@@ -275,7 +275,7 @@ static uint64_t promised(const struct demand *d, const struct accounts *a, const
 static void shrink_type(const struct demand *d, struct accounts *a, const char *type)
 {
 	double part = fitting(d, type, promised(d, a, type));
-	bool any = !strcmp(type, AMOUNT_ANY);
+	bool any = !strcmp(type, GPUS_BY_TYPE_ANY);
 	size_t i, k;
 
 	for (i = 0; part < 1 && i < a->n; i++) {
@@ -296,7 +296,7 @@ static void shrink(const struct demand *d, struct accounts *a)
 		for (k = 0; k < a->v[i].n; k++)
 			shrink_type(d, a, a->v[i].lines[k].type);
 	}
-	shrink_type(d, a, AMOUNT_ANY);
+	shrink_type(d, a, GPUS_BY_TYPE_ANY);
 }
 
 /* --- members --------------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
 #include "ctld/gsim/cluster.h"
-#include "ctld/gsim/replay_history.h"
 #include "ctld/gsim/job_results.h"
+#include "ctld/gsim/replay_history.h"
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 

@@ -109,7 +109,7 @@ static const struct csv_column columns[COLUMNS] = {
 };
 
 struct gpu_type {
-	char name[AMOUNT_TYPE_MAX + 1];
+	char name[GPUS_BY_TYPE_NAME_MAX + 1];
 	uint64_t mem_mb;
 };
 
@@ -123,14 +123,14 @@ struct making {
 
 struct node_row {
 	const char *name;
-	char type[AMOUNT_TYPE_MAX + 1];
+	char type[GPUS_BY_TYPE_NAME_MAX + 1];
 	uint64_t count, cpus, mem_mb, gpus, gpu_mem_mb;
 };
 
 /* What has no name is told apart by its memory. */
 static int take_type(const char *text, struct node_row *row, struct error *err)
 {
-	if (*text && amount_type_check(text, err) < 0)
+	if (*text && gpus_by_type_check(text, err) < 0)
 		return error_wrap(err, "gpu_type");
 	if (*text)
 		snprintf(row->type, sizeof(row->type), "%s", text);
@@ -383,7 +383,7 @@ static uint32_t want_type(struct conf *conf, const char *name, struct error *err
 
 	if (t != CONF_NONE)
 		return t;
-	if (amount_type_check(name, err) < 0)
+	if (gpus_by_type_check(name, err) < 0)
 		return CONF_NONE;
 	if (conf->n_gpu_types == CONF_MAX_GPU_TYPES) {
 		error_set(err, ERR_USAGE, "more than %d types of GPU", CONF_MAX_GPU_TYPES);

@@ -9,11 +9,11 @@
 #include "common/base/command_line.h"
 #include "common/base/progress.h"
 #include "common/base/units.h"
-#include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/compare.h"
 #include "ctld/gsim/options.h"
 #include "ctld/gsim/plots.h"
+#include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/report.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
@@ -363,7 +363,7 @@ static void progress_bytes(void *arg, uint64_t done, uint64_t size)
 static int run_tapes(const struct options *o, struct error *err)
 {
 	struct show s = { .bar = progress_new("replaying", "", PROGRESS_BYTES, 0, o->quiet) };
-	struct rerun_options how = { .json = o->json,
+	struct replay_recorded_options how = { .json = o->json,
 		.check_every = o->world.check_every,
 		.progress = progress_bytes,
 		.arg = &s };
@@ -371,7 +371,7 @@ static int run_tapes(const struct options *o, struct error *err)
 	int rc = 0;
 
 	for (i = 0; i < o->n_files && rc == 0; i++) {
-		rc = rerun(o->files[i], &how, stdout, err);
+		rc = replay_recorded(o->files[i], &how, stdout, err);
 		progress_hide(s.bar);
 	}
 	progress_end(s.bar);
@@ -422,10 +422,10 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	status = options_read(&o, argc, argv);
 	if (status < 0)
-		status = (o.requests         ? run_service
-		                 : o.rerun   ? run_tapes
-		                 : o.compare ? run_compare
-		                             : run)(&o, &err) < 0
+		status = (o.requests                 ? run_service
+		                 : o.replay_recorded ? run_tapes
+		                 : o.compare         ? run_compare
+		                                     : run)(&o, &err) < 0
 		                 ? tool_fail("gsim", &err)
 		                 : EXIT_DONE;
 	gsim_options_clear(&o);

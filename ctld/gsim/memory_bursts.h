@@ -15,7 +15,7 @@
 
 #include "common/job/run.h"
 
-struct lending_card {
+struct memory_burst_gpu {
 	uint64_t size_mb;  /* 0: not known */
 	uint64_t parts_mb; /* of the runs that have a share of it */
 	uint64_t more_mb;  /* that these would borrow in addition, all together */
@@ -23,7 +23,7 @@ struct lending_card {
 };
 
 /* Over all cards and runs. */
-struct lending {
+struct memory_bursts {
 	uint64_t runs;        /* with a burst, that were started */
 	uint64_t starts;      /* starts of runs whose share may have been borrowed */
 	double wanted, there; /* MiB times microseconds */
@@ -31,10 +31,10 @@ struct lending {
 
 /* A run takes its part of the card, or leaves it. True: it may have to wait until it is given back.
  */
-bool lending_change(struct lending_card *c, struct lending *sum, usec_t now, uint64_t part_mb,
-        uint64_t burst_mb, bool take);
+bool memory_bursts_change(struct memory_burst_gpu *c, struct memory_bursts *sum, usec_t now,
+        uint64_t part_mb, uint64_t burst_mb, bool take);
 
 /* More is given out than the card has. */
-bool lending_is_over(const struct lending_card *c);
+bool memory_bursts_is_over(const struct memory_burst_gpu *c);
 
 #endif

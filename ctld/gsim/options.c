@@ -283,7 +283,7 @@ static const struct cmd_option rows[] = {
 	        "say which jobs wait longer with it, and which less"),
 	ROW(compare, "compare", 0, NULL, cmd_set_flag,
 	        "The same of two simulations that were written by --jobs: gsim --compare A B"),
-	ROW(rerun, "replay", 0, NULL, cmd_set_flag,
+	ROW(replay_recorded, "replay", 0, NULL, cmd_set_flag,
 	        "FILE is a record that gctld wrote: put it through the core again, exactly, and "
 	        "compare what comes of it with what came of it"),
 	ROW(world.check_every, "checker", 0, "[N]", set_checker,
@@ -384,7 +384,7 @@ static bool says_how(const struct options *o)
 /* Both files say what came of it. */
 static int agree_compare(const struct options *o, struct error *err)
 {
-	if (says_how(o) || o->series || o->rerun || o->requests)
+	if (says_how(o) || o->series || o->replay_recorded || o->requests)
 		return error_set(err, ERR_USAGE,
 		        "--compare reads what --jobs wrote: of the options only --json, --plot and "
 		        "--seed go with it");
@@ -426,7 +426,7 @@ static int agree_rerun(const struct options *o, struct error *err)
 /* A service has replicas of its own, and no jobs. */
 static int agree_requests(const struct options *o, struct error *err)
 {
-	if (says_how(o) || o->rerun || o->plot)
+	if (says_how(o) || o->replay_recorded || o->plot)
 		return error_set(err, ERR_USAGE,
 		        "--format=requests is about a service, not about jobs on nodes: of the "
 		        "other options only --from, --until, --scale-load, --skip-bad, --series, "
@@ -463,7 +463,7 @@ static int agree(const struct options *o, struct error *err)
 		return -1;
 	if (!o->n_files && !o->show_config)
 		return error_set(err, ERR_USAGE, "which history? See gsim --help");
-	if (o->rerun && agree_rerun(o, err) < 0)
+	if (o->replay_recorded && agree_rerun(o, err) < 0)
 		return -1;
 	if (history_check_files(o->files, o->n_files, err) < 0)
 		return -1;

@@ -27,7 +27,7 @@ struct options {
 	bool compare;        /* the two files are of --jobs */
 	bool requests; /* --format=requests or --requests: a service, and no jobs */
 	struct scaling_options scaling;
-	bool rerun; /* --replay: not a history, but what gctld recorded */
+	bool replay_recorded; /* --replay: not a history, but what gctld recorded */
 	bool show_config, json, quiet;
 };
 

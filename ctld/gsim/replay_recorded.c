@@ -83,7 +83,7 @@ static uint64_t size_of(FILE *f)
 	return fstat(fileno(f), &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static int check(const struct player *p, const struct rerun_options *o,
+static int check(const struct player *p, const struct replay_recorded_options *o,
         const struct player_stats *s, struct error *err)
 {
 	const struct core *core = player_core(p);
@@ -93,7 +93,8 @@ static int check(const struct player *p, const struct rerun_options *o,
 	return error_wrap(err, "after record %llu", (unsigned long long)s->records);
 }
 
-static int play(struct player *p, FILE *f, const struct rerun_options *o, struct error *err)
+static int play(
+        struct player *p, FILE *f, const struct replay_recorded_options *o, struct error *err)
 {
 	uint64_t size = size_of(f);
 	struct player_stats s;
@@ -111,8 +112,8 @@ static int play(struct player *p, FILE *f, const struct rerun_options *o, struct
 	return rc;
 }
 
-static int play_file(
-        FILE *f, const char *path, const struct rerun_options *o, FILE *out, struct error *err)
+static int play_file(FILE *f, const char *path, const struct replay_recorded_options *o, FILE *out,
+        struct error *err)
 {
 	struct player *p = player_new(f, path, err);
 	struct player_stats s;
@@ -130,7 +131,8 @@ static int play_file(
 	return rc;
 }
 
-int rerun(const char *path, const struct rerun_options *o, FILE *out, struct error *err)
+int replay_recorded(
+        const char *path, const struct replay_recorded_options *o, FILE *out, struct error *err)
 {
 	FILE *f = fopen(path, "re");
 	int rc;

@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "ctld/core/rows/row.h"
 
-struct rerun_options {
+struct replay_recorded_options {
 	bool json;
 	unsigned check_every; /* core_check() after so many records; 0: never */
 	/* Now and then, with bytes; may be NULL. */
@@ -24,6 +24,7 @@ struct rerun_options {
 };
 
 /* Play a file and say on `out` (NULL: nowhere) what was found. */
-int rerun(const char *path, const struct rerun_options *o, FILE *out, struct error *err);
+int replay_recorded(
+        const char *path, const struct replay_recorded_options *o, FILE *out, struct error *err);
 
 #endif

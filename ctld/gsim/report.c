@@ -296,7 +296,7 @@ static void print_shares(const struct report_input *in, const struct measures *m
 
 static void print_lending(const struct measures *m, FILE *out)
 {
-	const struct lending *l = &m->lending;
+	const struct memory_bursts *l = &m->memory_bursts;
 
 	if (!l->runs)
 		return;
@@ -444,7 +444,7 @@ static void json_near(const struct measures *m, json_t *o)
 
 static void json_lending(const struct measures *m, json_t *o)
 {
-	const struct lending *l = &m->lending;
+	const struct memory_bursts *l = &m->memory_bursts;
 
 	if (l->runs)
 		set(o, "bursts",

@@ -210,8 +210,8 @@ static void add_gpus(
 	        type->mem_mb > type->mem_reserve_mb ? type->mem_mb - type->mem_reserve_mb : 0;
 
 	while (count--)
-		node->cards[node->n_gpus++] =
-		        (struct world_card){ .type = number, .lending = { .size_mb = size_mb } };
+		node->cards[node->n_gpus++] = (struct world_card){ .type = number,
+			.memory_bursts = { .size_mb = size_mb } };
 }
 
 static void register_node(struct world *w, uint32_t index)

@@ -23,7 +23,7 @@ struct world_node {
 	struct world_card {
 		uint32_t milli; /* used */
 		uint32_t type;
-		struct lending_card lending;
+		struct memory_burst_gpu memory_bursts;
 	} cards[CONF_MAX_GPUS_PER_NODE];
 };
 

@@ -43,20 +43,20 @@ static void book_gpus(struct world *w, const struct world_run *run, bool take)
 		struct world_card *c = &n->cards[i];
 
 		c->milli += take ? run->milli : -run->milli;
-		lent |= lending_change(&c->lending, &w->m.lending, world_now(w), run->part_mb,
-		        run->burst_mb, take);
-		if (i >= n->n_gpus || c->milli > 1000 || lending_is_over(&c->lending))
+		lent |= memory_bursts_change(&c->memory_bursts, &w->m.memory_bursts, world_now(w),
+		        run->part_mb, run->burst_mb, take);
+		if (i >= n->n_gpus || c->milli > 1000 || memory_bursts_is_over(&c->memory_bursts))
 			world_fail(w,
 			        "job %llu got %u/1000 and %llu MiB of GPU %u of node %s: %u/1000 "
 			        "and "
 			        "%llu MiB given",
 			        (unsigned long long)run->id.job, run->milli,
 			        (unsigned long long)run->part_mb, i, w->conf->nodes[run->node].name,
-			        c->milli, (unsigned long long)c->lending.parts_mb);
+			        c->milli, (unsigned long long)c->memory_bursts.parts_mb);
 		w->m.used_milli += take ? run->charge : -(uint64_t)run->charge;
 	}
-	w->m.lending.starts += lent;
-	w->m.lending.runs += take && run->burst_mb > run->part_mb;
+	w->m.memory_bursts.starts += lent;
+	w->m.memory_bursts.runs += take && run->burst_mb > run->part_mb;
 }
 
 /* Book what the run needs on its node, or release it. */

@@ -11,13 +11,13 @@
 #include "ctld/core/core.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/node_names.h"
 #include "ctld/loop/peers.h"
-#include "ctld/loop/tick.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/session_admission.h"
+#include "ctld/loop/tick.h"
 #include "ctld/wire/convert.h"
 
 void agents_gone(struct ctld *c, const struct peer *peer, struct clocks now)
@@ -89,7 +89,7 @@ static void remap_peer(struct ctld *c, struct peer *peer)
 	if (!node_names_find(c->node_names, peer->node_name, &peer->node))
 		peer->node = UINT32_MAX;
 	if (!peer->closed)
-		user_peers_renumber(c, peer, from);
+		admission_renumber(c, peer, from);
 	send_settings(c, peer);
 }
 
@@ -231,9 +231,9 @@ void agents_start_run(struct ctld *c, const struct effect *effect, struct clocks
 	        &wire_start_run(&run, &job, c->conf->prices.currency, c->out)->base, &l->order_len);
 	l->slot = commit_gate_reserve(
 	        c->gate, COMMIT_GATE_AGENTS, effect->session, core_change(c->core));
-	blob = blobs_get(c->blobs, id.job);
+	blob = script_cache_get(c->script_cache, id.job);
 	if (blob)
 		launch_got(l, blob);
 	else
-		blobs_want(c->blobs, id.job, launch_got, l);
+		script_cache_want(c->script_cache, id.job, launch_got, l);
 }

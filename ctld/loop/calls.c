@@ -9,8 +9,8 @@
 #include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/peers.h"
 #include "ctld/loop/fair_queue.h"
+#include "ctld/loop/peers.h"
 #include "ctld/loop/user_names.h"
 
 struct calls {

@@ -44,7 +44,8 @@ static size_t waiting_bytes(const struct tick *t)
 	struct commit_gate_stats gate;
 
 	commit_gate_stats(t->c->gate, &gate);
-	return core_dirty_bytes(t->c->core) + blobs_pending_bytes(t->c->blobs) + gate.held_bytes;
+	return core_dirty_bytes(t->c->core) + script_cache_pending_bytes(t->c->script_cache) +
+	       gate.held_bytes;
 }
 
 /* Too many dirty bytes: what comes in must not outrun the disk. */
@@ -77,7 +78,7 @@ static void on_committed(void *arg, const struct store_result *result, const str
 	if (err)
 		commit_failed(err);
 	t->in_flight = false;
-	blobs_arrived(t->c->blobs, result);
+	script_cache_arrived(t->c->script_cache, result);
 	FAILPOINT(ctld_before_release);
 	tick_release(t, t->sealed);
 	FAILPOINT(ctld_after_release);
@@ -106,7 +107,7 @@ static bool may_wait(struct tick *t)
 	struct commit_gate_stats gate;
 
 	commit_gate_stats(t->c->gate, &gate);
-	if (t->is_late || gate.held > 0 || !blobs_is_clean(t->c->blobs) ||
+	if (t->is_late || gate.held > 0 || !script_cache_is_clean(t->c->script_cache) ||
 	        core_dirty_bytes(t->c->core) > TICK_DIRTY_LATE || t->c->ending_since)
 		return false;
 	if (!event_pending(t->late, EV_TIMEOUT, NULL))
@@ -169,7 +170,8 @@ void tick_seal(struct tick *t, struct clocks now)
 	if (t->in_flight || store_busy(c->store))
 		return;
 	t->sealed = core_change(c->core);
-	if (core_dirty_bytes(c->core) == 0 && blobs_is_clean(c->blobs) && !t->is_older) {
+	if (core_dirty_bytes(c->core) == 0 && script_cache_is_clean(c->script_cache) &&
+	        !t->is_older) {
 		tick_release(t, t->sealed); /* all is durable as it is */
 		t->hooks->durable(c);
 		return;
@@ -184,7 +186,7 @@ void tick_seal(struct tick *t, struct clocks now)
 	FAILPOINT(ctld_before_seal);
 	s.batch = store_batch_new(c->store);
 	inputs_seal(c, seal_row, &s);
-	blobs_seal(c->blobs, s.batch);
+	script_cache_seal(c->script_cache, s.batch);
 	store_batch_erase(s.batch, now.wall - (usec_t)keep->keep_scripts_s * 1000000);
 	store_batch_trim(s.batch, (struct store_trim){ too_old(now, keep->keep_history_s),
 	                                  too_old(now, keep->keep_events_s) });

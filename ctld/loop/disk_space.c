@@ -6,8 +6,8 @@
 #include "common/conf/conf.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/inputs.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/store/store.h"
 
 #define MIB       (UINT64_C(1) << 20)
@@ -26,7 +26,7 @@ static uint64_t space_left(const struct ctld *c, uint64_t bytes)
 		return free_mb;
 	if (stats.waits_for_room || (stats.reserve_used && free_mb < STORE_RESERVE_AGAIN_MB))
 		return 0;
-	bytes += blobs_pending_bytes(c->blobs) + core_dirty_bytes(c->core) +
+	bytes += script_cache_pending_bytes(c->script_cache) + core_dirty_bytes(c->core) +
 	         store_busy_bytes(c->store);
 	taken = (WRITTEN * bytes + stats.wal_pages * PAGE) / MIB + UNSURE_MB;
 	return free_mb > taken ? free_mb - taken : 0;

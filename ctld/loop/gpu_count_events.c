@@ -18,7 +18,7 @@
 #define SOON_US     200000
 #define TEXT_MAX    400
 
-struct census {
+struct gpu_count_events {
 	struct ctld *c;
 	struct event *timer;
 	uint64_t generation; /* of the configuration that the nodes belong to */
@@ -28,121 +28,121 @@ struct census {
 	char *reported;
 };
 
-static void set_timer(struct census *census, long s, long us)
+static void set_timer(struct gpu_count_events *events, long s, long us)
 {
 	struct timeval tv = { s, us };
 
-	event_add(census->timer, &tv);
+	event_add(events->timer, &tv);
 }
 
-static void begin_count(struct census *census)
+static void begin_count(struct gpu_count_events *events)
 {
-	const struct conf *conf = census->c->conf;
+	const struct conf *conf = events->c->conf;
 
-	free(census->counts);
-	census->n_counts = conf->n_gpu_types;
-	census->counts = xcalloc(census->n_counts + 1, sizeof(*census->counts));
-	census->generation = census->c->generation;
-	census->at = 0;
+	free(events->counts);
+	events->n_counts = conf->n_gpu_types;
+	events->counts = xcalloc(events->n_counts + 1, sizeof(*events->counts));
+	events->generation = events->c->generation;
+	events->at = 0;
 }
 
-static void add_node(struct census *census, const struct node_view *view)
+static void add_node(struct gpu_count_events *events, const struct node_view *view)
 {
-	const struct conf *conf = census->c->conf;
+	const struct conf *conf = events->c->conf;
 
 	for (size_t i = 0; i < view->n_gpus; i++) {
 		uint32_t type = CONF_FIND(conf, gpu_types, view->gpus[i].type);
 
-		if (type < census->n_counts)
-			census->counts[type] += view->gpus[i].total;
+		if (type < events->n_counts)
+			events->counts[type] += view->gpus[i].total;
 	}
 }
 
-static char *text_of(const struct census *census)
+static char *text_of(const struct gpu_count_events *events)
 {
 	struct strbuf text = { 0 };
 
-	for (size_t t = 0; t < census->n_counts && text.len < TEXT_MAX; t++)
-		if (census->counts[t])
+	for (size_t t = 0; t < events->n_counts && text.len < TEXT_MAX; t++)
+		if (events->counts[t])
 			strbuf_addf(&text, "%s%s:%llu", text.len ? "," : "",
-			        census->c->conf->gpu_types[t].name,
-			        (unsigned long long)census->counts[t]);
+			        events->c->conf->gpu_types[t].name,
+			        (unsigned long long)events->counts[t]);
 	return strbuf_take(&text);
 }
 
-static void report_capacity(struct census *census, struct clocks now)
+static void report_capacity(struct gpu_count_events *events, struct clocks now)
 {
 	struct core_event ev = { .kind = EV_NOTE };
-	char *text = text_of(census);
+	char *text = text_of(events);
 
-	if (census->reported && !strcmp(census->reported, text)) {
+	if (events->reported && !strcmp(events->reported, text)) {
 		free(text);
 		return;
 	}
-	free(census->reported);
-	census->reported = text;
+	free(events->reported);
+	events->reported = text;
 	ev.note.kind = "cluster.capacity";
 	ev.note.text = text;
 	ev.note.nobody = true;
-	inputs_apply(census->c, &ev, now);
+	inputs_apply(events->c, &ev, now);
 }
 
 static void count_nodes(struct ctld *c, void *arg, struct clocks now)
 {
-	struct census *census = arg;
+	struct gpu_count_events *events = arg;
 	struct node_view view;
 
-	if (census->generation != c->generation)
-		begin_count(census);
-	for (uint32_t n = 0; n < SLICE_NODES && census->at < c->conf->n_nodes; n++, census->at++)
-		if (core_node_view(c->core, census->at, now, &view))
-			add_node(census, &view);
-	if (census->at < c->conf->n_nodes)
+	if (events->generation != c->generation)
+		begin_count(events);
+	for (uint32_t n = 0; n < SLICE_NODES && events->at < c->conf->n_nodes; n++, events->at++)
+		if (core_node_view(c->core, events->at, now, &view))
+			add_node(events, &view);
+	if (events->at < c->conf->n_nodes)
 		return;
-	report_capacity(census, now);
-	begin_count(census);
+	report_capacity(events, now);
+	begin_count(events);
 }
 
 static const struct tick_work count_work = { count_nodes, NULL };
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	struct census *census = arg;
+	struct gpu_count_events *events = arg;
 
 	(void)fd;
 	(void)what;
-	tick_post(census->c->tick, &count_work, census);
-	set_timer(census, EVERY_S, 0);
+	tick_post(events->c->tick, &count_work, events);
+	set_timer(events, EVERY_S, 0);
 }
 
-void census_soon(struct census *census)
+void gpu_count_events_soon(struct gpu_count_events *events)
 {
-	set_timer(census, 0, SOON_US);
+	set_timer(events, 0, SOON_US);
 }
 
-struct census *census_new(struct ctld *c, struct error *err)
+struct gpu_count_events *gpu_count_events_new(struct ctld *c, struct error *err)
 {
-	struct census *census = xcalloc(1, sizeof(*census));
+	struct gpu_count_events *events = xcalloc(1, sizeof(*events));
 
-	census->c = c;
-	census->timer = evtimer_new(c->base, on_timer, census);
-	if (!census->timer) {
+	events->c = c;
+	events->timer = evtimer_new(c->base, on_timer, events);
+	if (!events->timer) {
 		error_set(err, ERR_SYSTEM, "event loop: out of memory");
-		census_free(census);
+		gpu_count_events_free(events);
 		return NULL;
 	}
-	begin_count(census);
-	census_soon(census);
-	return census;
+	begin_count(events);
+	gpu_count_events_soon(events);
+	return events;
 }
 
-void census_free(struct census *census)
+void gpu_count_events_free(struct gpu_count_events *events)
 {
-	if (!census)
+	if (!events)
 		return;
-	if (census->timer)
-		event_free(census->timer);
-	free(census->counts);
-	free(census->reported);
-	free(census);
+	if (events->timer)
+		event_free(events->timer);
+	free(events->counts);
+	free(events->reported);
+	free(events);
 }

@@ -11,12 +11,12 @@
 #include "common/base/error.h"
 
 struct ctld;
-struct census;
+struct gpu_count_events;
 
-struct census *census_new(struct ctld *c, struct error *err);
-void census_free(struct census *census); /* NULL is fine */
+struct gpu_count_events *gpu_count_events_new(struct ctld *c, struct error *err);
+void gpu_count_events_free(struct gpu_count_events *events); /* NULL is fine */
 
 /* A node has registered. */
-void census_soon(struct census *census);
+void gpu_count_events_soon(struct gpu_count_events *events);
 
 #endif

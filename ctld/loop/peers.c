@@ -15,10 +15,10 @@
 #include "ctld/core/util/idmap.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/commit_gate.h"
-#include "ctld/loop/node_names.h"
-#include "ctld/loop/tick.h"
 #include "ctld/loop/fair_queue.h"
+#include "ctld/loop/node_names.h"
 #include "ctld/loop/session_admission.h"
+#include "ctld/loop/tick.h"
 #include "ctld/loop/user_names.h"
 #include "ctld/wire/answer_frame.h"
 #include "ctld/wire/convert.h"
@@ -126,7 +126,7 @@ static bool has_much_work(const struct peer *peer)
 
 void peer_update_pause(struct ctld *c, struct peer *peer)
 {
-	bool pause = has_much_work(peer) || user_peers_choked(peer);
+	bool pause = has_much_work(peer) || admission_choked(peer);
 	struct session *s;
 
 	if (pause == peer->paused || peer->closed)
@@ -145,7 +145,7 @@ static void charge(
 		return;
 	budget_add(core_budget(c->core), peer->uid, kind, (int64_t)bytes - (int64_t)*was);
 	*was = bytes;
-	user_peers_charged(c, peer->uid);
+	admission_charged(c, peer->uid);
 }
 
 void peer_add_work(struct ctld *c, struct peer *peer, ptrdiff_t frames, ptrdiff_t bytes)
@@ -222,7 +222,7 @@ static void has_gone(struct ctld *c, struct peer *peer)
 	peer->closed = true;
 	charge(c, peer, BUDGET_UNREAD, &peer->unread, 0);
 	charge(c, peer, BUDGET_REQUESTS, &peer->input, 0);
-	user_peers_remove(c, peer);
+	admission_remove(c, peer);
 	post(c, peer, &gone_work, (void *)(uintptr_t)peer->session);
 }
 
@@ -250,16 +250,16 @@ static void on_opened(struct session *s, void *arg)
 	if (peer->agent) {
 		peer->node_name = xstrdup(sp->node);
 		node_names_find(c->node_names, sp->node, &peer->node);
-		user_peers_add(c, peer);
+		admission_add(c, peer);
 		return;
 	}
 	/* Others may have been admitted since it was. */
-	if (user_peers_admit(c, peer->uid, &err) < 0) {
+	if (admission_admit(c, peer->uid, &err) < 0) {
 		session_close(s);
 		has_gone(c, peer);
 		return;
 	}
-	user_peers_add(c, peer);
+	admission_add(c, peer);
 	known = users_look_up(c->users, peer->uid, peer->session, NULL);
 	if (known == 0)
 		session_pause_reading(s, true); /* until peers_user_known() */
@@ -312,7 +312,7 @@ static void on_frame(struct session *s, const struct frame *f, void *arg)
 	w->len = f->len;
 	if (f->len)
 		memcpy(w->body, f->body, f->len);
-	user_peers_used(peer);
+	admission_used(peer);
 	peer_add_work(c, peer, 1, (ptrdiff_t)f->len);
 	post(c, peer, &frame_work_ops, w);
 }
@@ -515,7 +515,7 @@ bool peer_has_space(struct ctld *c, const struct peer *peer)
 {
 	struct session *s = session_find(c->sessions, peer->session);
 
-	return !s || (peer->held < PEER_HELD_MAX && !session_full(s) && !user_peers_choked(peer));
+	return !s || (peer->held < PEER_HELD_MAX && !session_full(s) && !admission_choked(peer));
 }
 
 static void on_writable(struct session *s, void *arg)

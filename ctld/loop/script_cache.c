@@ -34,7 +34,7 @@ struct signing {
 	uint32_t uid;
 	size_t n, len;
 	uint8_t *credential;
-	struct blob_signed jobs[]; /* their specs behind them, and then the credential */
+	struct script_signed jobs[]; /* their specs behind them, and then the credential */
 };
 
 STAILQ_HEAD(signings, signing);
@@ -42,7 +42,7 @@ STAILQ_HEAD(signings, signing);
 struct want {
 	STAILQ_ENTRY(want) next;
 	uint64_t job;
-	blobs_got_fn *got;
+	script_cache_got_fn *got;
 	void *arg;
 };
 
@@ -54,7 +54,7 @@ struct sealed {
 	size_t bytes;
 };
 
-struct blobs {
+struct script_cache {
 	struct budget *budget; /* the core's */
 	struct sealed *sealed;
 	size_t n_sealed, sealed_cap;
@@ -65,14 +65,14 @@ struct blobs {
 	struct wants looks;         /* for one of the next batches */
 	size_t pending_bytes, pending_signings;
 	bool erase;
-	struct blobs_stats stats;
+	struct script_cache_stats stats;
 };
 
 /* --- entries ------------------------------------------------------------------------------- */
 
-struct blobs *blobs_new(struct budget *budget)
+struct script_cache *script_cache_new(struct budget *budget)
 {
-	struct blobs *b = xcalloc(1, sizeof(*b));
+	struct script_cache *b = xcalloc(1, sizeof(*b));
 
 	b->budget = budget;
 	b->map = idmap_new();
@@ -85,7 +85,7 @@ struct blobs *blobs_new(struct budget *budget)
 	return b;
 }
 
-static void forget(struct blobs *b, struct entry *e)
+static void forget(struct script_cache *b, struct entry *e)
 {
 	struct group *g = e->group;
 
@@ -102,7 +102,7 @@ static void forget(struct blobs *b, struct entry *e)
 		free(g);
 }
 
-static void signing_free(struct blobs *b, struct signing *s)
+static void signing_free(struct script_cache *b, struct signing *s)
 {
 	STAILQ_REMOVE(&b->signings, s, signing, next);
 	free(s);
@@ -119,7 +119,7 @@ static void wants_clear(struct wants *wants)
 	}
 }
 
-void blobs_free(struct blobs *b)
+void script_cache_free(struct script_cache *b)
 {
 	if (!b)
 		return;
@@ -185,7 +185,7 @@ static struct store_blob copy_blob(
 	return c;
 }
 
-size_t blobs_bytes(const struct store_blob *v, size_t n)
+size_t script_cache_bytes(const struct store_blob *v, size_t n)
 {
 	size_t bytes = 0;
 
@@ -194,9 +194,9 @@ size_t blobs_bytes(const struct store_blob *v, size_t n)
 	return bytes;
 }
 
-void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
+void script_cache_put(struct script_cache *b, const struct store_blob *v, size_t n)
 {
-	size_t bytes = blobs_bytes(v, n);
+	size_t bytes = script_cache_bytes(v, n);
 	size_t size = sizeof(struct group) + n * sizeof(struct entry) + bytes;
 	struct group *g;
 	uint8_t *to;
@@ -222,8 +222,8 @@ void blobs_put(struct blobs *b, const struct store_blob *v, size_t n)
 }
 
 /* Pending jobs are stored as they were submitted; their new signatures follow them. */
-void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, size_t n,
-        const void *credential, size_t len)
+void script_cache_sign(struct script_cache *b, uint32_t uid, const struct script_signed *jobs,
+        size_t n, const void *credential, size_t len)
 {
 	size_t size = sizeof(struct signing) + n * sizeof(*jobs) + len;
 	struct signing *s;
@@ -257,7 +257,7 @@ void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, s
 
 /* --- using them ------------------------------------------------------------------------------ */
 
-const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
+const struct store_blob *script_cache_get(struct script_cache *b, uint64_t job)
 {
 	struct entry *e = idmap_find(b->map, job);
 
@@ -271,7 +271,7 @@ const struct store_blob *blobs_get(struct blobs *b, uint64_t job)
 	return &e->blob;
 }
 
-static void add_want(struct wants *wants, uint64_t job, blobs_got_fn *got, void *arg)
+static void add_want(struct wants *wants, uint64_t job, script_cache_got_fn *got, void *arg)
 {
 	struct want *w = xcalloc(1, sizeof(*w));
 
@@ -281,33 +281,34 @@ static void add_want(struct wants *wants, uint64_t job, blobs_got_fn *got, void 
 	STAILQ_INSERT_TAIL(wants, w, next);
 }
 
-void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+void script_cache_want(struct script_cache *b, uint64_t job, script_cache_got_fn *got, void *arg)
 {
 	add_want(&b->wanted, job, got, arg);
 }
 
-void blobs_want_read(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg)
+void script_cache_want_read(
+        struct script_cache *b, uint64_t job, script_cache_got_fn *got, void *arg)
 {
 	add_want(&b->looks, job, got, arg);
 }
 
-void blobs_erase(struct blobs *b)
+void script_cache_erase(struct script_cache *b)
 {
 	b->erase = true;
 }
 
 /* --- for the tick -------------------------------------------------------------------------- */
 
-bool blobs_is_clean(const struct blobs *b)
+bool script_cache_is_clean(const struct script_cache *b)
 {
 	return TAILQ_EMPTY(&b->pending) && STAILQ_EMPTY(&b->signings) && STAILQ_EMPTY(&b->wanted) &&
 	       STAILQ_EMPTY(&b->looks) && !b->erase;
 }
 
-static void seal_signing(struct blobs *b, struct store_batch *batch, struct signing *s)
+static void seal_signing(struct script_cache *b, struct store_batch *batch, struct signing *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct blob_signed *job = &s->jobs[i];
+		const struct script_signed *job = &s->jobs[i];
 		struct store_blob blob = { .job = job->job,
 			.uid = s->uid,
 			.spec = job->spec,
@@ -323,18 +324,18 @@ static void seal_signing(struct blobs *b, struct store_batch *batch, struct sign
 	signing_free(b, s);
 }
 
-static void take_reads(struct blobs *b)
+static void take_reads(struct script_cache *b)
 {
 	struct want *w;
 
-	for (int n = 0; n < BLOBS_READS && (w = STAILQ_FIRST(&b->looks)); n++) {
+	for (int n = 0; n < SCRIPT_CACHE_READS && (w = STAILQ_FIRST(&b->looks)); n++) {
 		STAILQ_REMOVE_HEAD(&b->looks, next);
 		STAILQ_INSERT_TAIL(&b->wanted, w, next);
 	}
 }
 
 /* From now on the batch has the charge of the entry's group. */
-static void seal_charge(struct blobs *b, const struct entry *e)
+static void seal_charge(struct script_cache *b, const struct entry *e)
 {
 	struct group *g = e->group;
 
@@ -346,7 +347,7 @@ static void seal_charge(struct blobs *b, const struct entry *e)
 }
 
 /* Replaces what was charged at the submit by what the store has now. */
-static void correct_charges(struct blobs *b, const struct store_result *result)
+static void correct_charges(struct script_cache *b, const struct store_result *result)
 {
 	for (size_t i = 0; i < b->n_sealed; i++)
 		budget_add(b->budget, b->sealed[i].uid, BUDGET_SCRIPTS,
@@ -357,7 +358,7 @@ static void correct_charges(struct blobs *b, const struct store_result *result)
 		        result->stored[i].bytes);
 }
 
-void blobs_seal(struct blobs *b, struct store_batch *batch)
+void script_cache_seal(struct script_cache *b, struct store_batch *batch)
 {
 	struct entry *e;
 	struct want *w;
@@ -374,7 +375,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 	b->pending_bytes = b->pending_signings = 0;
 	while (!STAILQ_EMPTY(&b->signings))
 		seal_signing(b, batch, STAILQ_FIRST(&b->signings));
-	while (b->stats.kept_bytes > BLOBS_KEPT_BYTES)
+	while (b->stats.kept_bytes > SCRIPT_CACHE_KEPT_BYTES)
 		forget(b, TAILQ_FIRST(&b->kept));
 	take_reads(b);
 	STAILQ_FOREACH (w, &b->wanted, next) {
@@ -385,7 +386,7 @@ void blobs_seal(struct blobs *b, struct store_batch *batch)
 	b->erase = false;
 }
 
-void blobs_arrived(struct blobs *b, const struct store_result *result)
+void script_cache_arrived(struct script_cache *b, const struct store_result *result)
 {
 	correct_charges(b, result);
 	for (size_t i = 0; i < result->n_blobs; i++) {
@@ -398,12 +399,12 @@ void blobs_arrived(struct blobs *b, const struct store_result *result)
 	}
 }
 
-size_t blobs_pending_bytes(const struct blobs *b)
+size_t script_cache_pending_bytes(const struct script_cache *b)
 {
 	return b->pending_bytes + b->pending_signings;
 }
 
-void blobs_stats(const struct blobs *b, struct blobs_stats *out)
+void script_cache_stats(const struct script_cache *b, struct script_cache_stats *out)
 {
 	*out = b->stats;
 }

@@ -20,24 +20,24 @@
 
 #include "ctld/store/store.h"
 
-#define BLOBS_KEPT_BYTES ((size_t)8 << 20) /* of those that are in the store already */
+#define SCRIPT_CACHE_KEPT_BYTES ((size_t)8 << 20) /* of those that are in the store already */
 
-struct blobs;
+struct script_cache;
 struct budget;
 
 /* `budget` is charged for what is pending here, and after each commit for what the store has. */
-struct blobs *blobs_new(struct budget *budget);
-void blobs_free(struct blobs *b); /* NULL is fine */
+struct script_cache *script_cache_new(struct budget *budget);
+void script_cache_free(struct script_cache *b); /* NULL is fine */
 
 /* The bytes of new jobs, `n` of one submit and one user; they are copied and go into the next
  * batch. A script or credential that is the same as that of the job before is there once. */
-void blobs_put(struct blobs *b, const struct store_blob *v, size_t n);
+void script_cache_put(struct script_cache *b, const struct store_blob *v, size_t n);
 
 /* The most bytes that the store keeps of them: what equals the previous job's counts once. */
-size_t blobs_bytes(const struct store_blob *v, size_t n);
+size_t script_cache_bytes(const struct store_blob *v, size_t n);
 
 /* A job that was signed anew; `spec` NULL: as it is. */
-struct blob_signed {
+struct script_signed {
 	uint64_t job;
 	const void *spec;
 	size_t spec_len;
@@ -45,35 +45,36 @@ struct blob_signed {
 
 /* Another credential of their owner for jobs that are there, perhaps with other specs; they are
  * copied and go into the next batch. Until then the jobs are not at hand. */
-void blobs_sign(struct blobs *b, uint32_t uid, const struct blob_signed *jobs, size_t n,
-        const void *credential, size_t len);
+void script_cache_sign(struct script_cache *b, uint32_t uid, const struct script_signed *jobs,
+        size_t n, const void *credential, size_t len);
 
 /* Those of a job, if they are at hand; borrowed until the next call. */
-const struct store_blob *blobs_get(struct blobs *b, uint64_t job);
+const struct store_blob *script_cache_get(struct script_cache *b, uint64_t job);
 
 /* Let the store read them with the next batch. `got` is called exactly once: when that batch is
- * durable (blob->spec NULL: the store has none), or with NULL from blobs_free(). */
-typedef void blobs_got_fn(void *arg, const struct store_blob *blob);
-void blobs_want(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
+ * durable (blob->spec NULL: the store has none), or with NULL from script_cache_free(). */
+typedef void script_cache_got_fn(void *arg, const struct store_blob *blob);
+void script_cache_want(struct script_cache *b, uint64_t job, script_cache_got_fn *got, void *arg);
 
-/* The same for a client that only wants to read them: BLOBS_READS with each batch, in the order of
- * the requests, so that the answers do not all come at once. */
-#define BLOBS_READS 2
-void blobs_want_read(struct blobs *b, uint64_t job, blobs_got_fn *got, void *arg);
+/* The same for a client that only wants to read them: SCRIPT_CACHE_READS with each batch, in the
+ * order of the requests, so that the answers do not all come at once. */
+#define SCRIPT_CACHE_READS 2
+void script_cache_want_read(
+        struct script_cache *b, uint64_t job, script_cache_got_fn *got, void *arg);
 
 /* Have the next batch erase what is due, even if it has nothing else to do. */
-void blobs_erase(struct blobs *b);
+void script_cache_erase(struct script_cache *b);
 
 /* --- for the tick -------------------------------------------------------------------------- */
-bool blobs_is_clean(const struct blobs *b); /* nothing for the next batch */
-void blobs_seal(struct blobs *b, struct store_batch *batch);
-void blobs_arrived(struct blobs *b, const struct store_result *result);
-size_t blobs_pending_bytes(const struct blobs *b);
+bool script_cache_is_clean(const struct script_cache *b); /* nothing for the next batch */
+void script_cache_seal(struct script_cache *b, struct store_batch *batch);
+void script_cache_arrived(struct script_cache *b, const struct store_result *result);
+size_t script_cache_pending_bytes(const struct script_cache *b);
 
-struct blobs_stats {
+struct script_cache_stats {
 	size_t kept, kept_bytes; /* jobs; memory, all told */
 	uint64_t hits, reads;
 };
-void blobs_stats(const struct blobs *b, struct blobs_stats *out);
+void script_cache_stats(const struct script_cache *b, struct script_cache_stats *out);
 
 #endif

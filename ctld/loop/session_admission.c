@@ -26,17 +26,17 @@ struct user_sessions {
 	bool choked;
 };
 
-struct user_peers {
-	const struct user_peers_hooks *hooks;
+struct admission {
+	const struct admission_hooks *hooks;
 	struct idmap *map; /* by uid + 1 */
 	TAILQ_HEAD(, user_sessions) users;
 	unsigned n;          /* sessions of users */
 	struct idmap *agents; /* by node + 1: how many, as a pointer */
 };
 
-struct user_peers *user_peers_new(const struct user_peers_hooks *hooks)
+struct admission *admission_new(const struct admission_hooks *hooks)
 {
-	struct user_peers *u = xcalloc(1, sizeof(*u));
+	struct admission *u = xcalloc(1, sizeof(*u));
 
 	u->hooks = hooks;
 	u->map = idmap_new();
@@ -45,7 +45,7 @@ struct user_peers *user_peers_new(const struct user_peers_hooks *hooks)
 	return u;
 }
 
-void user_peers_free(struct user_peers *u)
+void admission_free(struct admission *u)
 {
 	struct user_sessions *us;
 
@@ -60,7 +60,7 @@ void user_peers_free(struct user_peers *u)
 	free(u);
 }
 
-static struct user_sessions *find(const struct user_peers *u, uid_t uid)
+static struct user_sessions *find(const struct admission *u, uid_t uid)
 {
 	return idmap_find(u->map, (uint64_t)uid + 1);
 }
@@ -86,7 +86,7 @@ static struct peer *to_end(const struct user_sessions *us, bool any)
 	return any ? TAILQ_FIRST(&us->peers) : NULL;
 }
 
-static struct user_sessions *user_with_most(const struct user_peers *u)
+static struct user_sessions *user_with_most(const struct admission *u)
 {
 	struct user_sessions *us, *most = TAILQ_FIRST(&u->users);
 
@@ -110,8 +110,8 @@ static bool is_staff(struct ctld *c, uid_t uid)
 /* How many there may be, of all users. */
 static unsigned most_sessions(const struct ctld *c)
 {
-	unsigned agents = USER_PEERS_AGENT * (unsigned)c->conf->n_nodes;
-	unsigned others = OTHER_DESCRIPTORS + USER_PEERS_KEPT + agents;
+	unsigned agents = ADMISSION_AGENT * (unsigned)c->conf->n_nodes;
+	unsigned others = OTHER_DESCRIPTORS + ADMISSION_KEPT + agents;
 	unsigned left = c->descriptors > 2 * others ? c->descriptors - others : c->descriptors / 2;
 
 	return c->conf->controller.max_sessions < left ? c->conf->controller.max_sessions : left;
@@ -124,28 +124,28 @@ static int space_of_user(struct ctld *c, uid_t uid, struct error *err)
 
 	if (budget_check(core_budget(c->core), uid, BUDGET_SESSIONS, 1, err) == 0)
 		return 0;
-	old = to_end(find(c->user_peers, uid), false);
+	old = to_end(find(c->admission, uid), false);
 	if (!old) {
 		if (err)
 			err->code = ERR_SESSIONS;
 		return -1;
 	}
 	error_set(&why, ERR_BUSY, "idle, and its user has another one instead");
-	c->user_peers->hooks->end(c, old, &why);
+	c->admission->hooks->end(c, old, &why);
 	return 0;
 }
 
 static int space_of_all(struct ctld *c, uid_t uid, struct error *err)
 {
-	const struct user_sessions *mine = find(c->user_peers, uid), *most;
-	unsigned limit = most_sessions(c) + (is_staff(c, uid) ? USER_PEERS_KEPT : 0);
+	const struct user_sessions *mine = find(c->admission, uid), *most;
+	unsigned limit = most_sessions(c) + (is_staff(c, uid) ? ADMISSION_KEPT : 0);
 	bool others;
 	struct error why;
 	struct peer *old;
 
-	if (c->user_peers->n < limit)
+	if (c->admission->n < limit)
 		return 0;
-	most = user_with_most(c->user_peers);
+	most = user_with_most(c->admission);
 	others = most && most->n > (mine ? mine->n : 0) + 1;
 	old = to_end(others ? most : mine, others);
 	if (!old)
@@ -155,23 +155,23 @@ static int space_of_all(struct ctld *c, uid_t uid, struct error *err)
 		        limit, mine ? mine->n : 0);
 	error_set(&why, ERR_BUSY, "all %u connections of users are in use, and its user has %u",
 	        limit, most->n);
-	c->user_peers->hooks->end(c, old, &why);
+	c->admission->hooks->end(c, old, &why);
 	return 0;
 }
 
-int user_peers_admit(struct ctld *c, uid_t uid, struct error *err)
+int admission_admit(struct ctld *c, uid_t uid, struct error *err)
 {
 	return space_of_user(c, uid, err) < 0 ? -1 : space_of_all(c, uid, err);
 }
 
 /* --- agents ---------------------------------------------------------------------------------- */
 
-static uintptr_t agents_of(const struct user_peers *u, uint32_t node)
+static uintptr_t agents_of(const struct admission *u, uint32_t node)
 {
 	return (uintptr_t)idmap_find(u->agents, (uint64_t)node + 1);
 }
 
-static void count_agent(struct user_peers *u, uint32_t node, bool in)
+static void count_agent(struct admission *u, uint32_t node, bool in)
 {
 	uint64_t key = (uint64_t)node + 1;
 	uintptr_t n = agents_of(u, node) + (in ? 1 : -(uintptr_t)1);
@@ -183,23 +183,23 @@ static void count_agent(struct user_peers *u, uint32_t node, bool in)
 		idmap_insert(u->agents, key, (void *)n);
 }
 
-void user_peers_renumber(struct ctld *c, struct peer *peer, uint32_t from)
+void admission_renumber(struct ctld *c, struct peer *peer, uint32_t from)
 {
-	count_agent(c->user_peers, from, false);
-	count_agent(c->user_peers, peer->node, true);
+	count_agent(c->admission, from, false);
+	count_agent(c->admission, peer->node, true);
 }
 
 static int admit_agent(struct ctld *c, uint32_t node, struct error *err)
 {
-	if (agents_of(c->user_peers, node) < USER_PEERS_AGENT)
+	if (agents_of(c->admission, node) < ADMISSION_AGENT)
 		return 0;
 	return error_set(err, ERR_BUSY, "%d agents of node %s are connected already",
-	        USER_PEERS_AGENT, c->conf->nodes[node].name);
+	        ADMISSION_AGENT, c->conf->nodes[node].name);
 }
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-static struct user_sessions *take_user(struct user_peers *u, uid_t uid)
+static struct user_sessions *take_user(struct admission *u, uid_t uid)
 {
 	struct user_sessions *us = find(u, uid);
 
@@ -220,7 +220,7 @@ int session_admit(struct sessions *ss, const struct session_peer *sp, void *arg,
 
 	(void)ss;
 	if (!sp->node[0])
-		return user_peers_admit(c, sp->uid, err) < 0 ? err->code : 0;
+		return admission_admit(c, sp->uid, err) < 0 ? err->code : 0;
 	if (sp->uid != 0 && sp->uid != c->agent_uid) {
 		error_set(err, ERR_NOT_PERMITTED, "uid %u may not speak for node %s",
 		        (unsigned)sp->uid, sp->node);
@@ -233,9 +233,9 @@ int session_admit(struct sessions *ss, const struct session_peer *sp, void *arg,
 	return admit_agent(c, node, err) < 0 ? err->code : 0;
 }
 
-void user_peers_add(struct ctld *c, struct peer *peer)
+void admission_add(struct ctld *c, struct peer *peer)
 {
-	struct user_peers *u = c->user_peers;
+	struct admission *u = c->admission;
 
 	if (peer->agent) {
 		count_agent(u, peer->node, true);
@@ -248,10 +248,10 @@ void user_peers_add(struct ctld *c, struct peer *peer)
 	budget_add(core_budget(c->core), peer->uid, BUDGET_SESSIONS, 1);
 }
 
-void user_peers_remove(struct ctld *c, struct peer *peer)
+void admission_remove(struct ctld *c, struct peer *peer)
 {
 	struct user_sessions *us = peer->user;
-	struct user_peers *u = c->user_peers;
+	struct admission *u = c->admission;
 
 	if (peer->agent) {
 		count_agent(u, peer->node, false);
@@ -271,7 +271,7 @@ void user_peers_remove(struct ctld *c, struct peer *peer)
 	free(us);
 }
 
-void user_peers_used(struct peer *peer)
+void admission_used(struct peer *peer)
 {
 	if (!peer->user)
 		return;
@@ -302,14 +302,14 @@ static bool holds_half(const struct ctld *c, uid_t uid)
 	return true;
 }
 
-bool user_peers_choked(const struct peer *peer)
+bool admission_choked(const struct peer *peer)
 {
 	return peer->user && peer->user->choked;
 }
 
-void user_peers_charged(struct ctld *c, uid_t uid)
+void admission_charged(struct ctld *c, uid_t uid)
 {
-	struct user_sessions *us = find(c->user_peers, uid);
+	struct user_sessions *us = find(c->admission, uid);
 	struct peer *peer;
 
 	if (!us || us->choked == (us->choked ? !holds_half(c, us->uid) : holds_too_much(c, us->uid)))
@@ -318,13 +318,13 @@ void user_peers_charged(struct ctld *c, uid_t uid)
 	if (us->choked)
 		return; /* its sessions stop with the next frame of each */
 	TAILQ_FOREACH (peer, &us->peers, of_user)
-		c->user_peers->hooks->go_on(c, peer);
-	c->user_peers->hooks->sent(c);
+		c->admission->hooks->go_on(c, peer);
+	c->admission->hooks->sent(c);
 }
 
 static bool is_stuck(const struct peer *peer, usec_t now)
 {
-	return peer->unread && now - peer->taken > USER_PEERS_STUCK_S * (usec_t)1000000;
+	return peer->unread && now - peer->taken > ADMISSION_STUCK_S * (usec_t)1000000;
 }
 
 static void end_stuck(struct ctld *c, struct user_sessions *us)
@@ -336,19 +336,19 @@ static void end_stuck(struct ctld *c, struct user_sessions *us)
 	error_set(&why, ERR_BUSY,
 	        "nothing of its answers was read for %d s, and the answers of uid %u that were not "
 	        "read take all that one user may have (controller.unread_per_user)",
-	        USER_PEERS_STUCK_S, (unsigned)us->uid);
+	        ADMISSION_STUCK_S, (unsigned)us->uid);
 	for (peer = TAILQ_FIRST(&us->peers); peer; peer = next) {
 		next = TAILQ_NEXT(peer, of_user);
 		if (is_stuck(peer, now))
-			c->user_peers->hooks->end(c, peer, &why);
+			c->admission->hooks->end(c, peer, &why);
 	}
 }
 
-void user_peers_end_stuck(struct ctld *c)
+void admission_end_stuck(struct ctld *c)
 {
 	struct user_sessions *us, *next;
 
-	for (us = TAILQ_FIRST(&c->user_peers->users); us; us = next) {
+	for (us = TAILQ_FIRST(&c->admission->users); us; us = next) {
 		next = TAILQ_NEXT(us, next);
 		if (us->choked)
 			end_stuck(c, us);

@@ -69,7 +69,8 @@ static bool is_inbox_empty(const struct tick *t)
 static bool is_full(const struct tick *t)
 {
 	return t->in_flight &&
-	       core_dirty_bytes(t->c->core) + blobs_pending_bytes(t->c->blobs) > TICK_DIRTY_FULL;
+	       core_dirty_bytes(t->c->core) + script_cache_pending_bytes(t->c->script_cache) >
+	               TICK_DIRTY_FULL;
 }
 
 /* Which of the two is next: while both have something, the one that has taken less time. */

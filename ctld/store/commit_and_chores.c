@@ -35,8 +35,8 @@
 #define HISTORY_SLICE_MOST 8192
 #define HISTORY_SOON_ROWS  1024 /* as many wait before a moment that is not quiet is used */
 
-struct work {
-	struct home *home;
+struct store_work {
+	struct state_dir *dir;
 	struct state *state;
 	struct history *history;
 	unsigned rest_at; /* pages of log before which no commit waits for a checkpoint */
@@ -58,99 +58,100 @@ struct work {
 	struct error broken;
 };
 
-static int try_files(struct work *work, const struct store_options *options, history_wake_fn *wake,
-        void *arg, struct error *err)
+static int try_files(struct store_work *work, const struct store_options *options,
+        history_wake_fn *wake, void *arg, struct error *err)
 {
 	if (!work->state)
 		work->state = state_open(
-		        home_state_path(work->home), options->vfs, options->cluster, err);
+		        state_dir_state_path(work->dir), options->vfs, options->cluster, err);
 	if (work->state)
-		work->history = history_open(home_history_path(work->home), options->vfs,
+		work->history = history_open(state_dir_history_path(work->dir), options->vfs,
 		        options->cluster, wake, arg, err);
 	return work->history ? 0 : -1;
 }
 
-static void note_opened(struct work *work, const struct db *db)
+static void note_opened(struct store_work *work, const struct db *db)
 {
 	work->log_cut_short = work->log_cut_short || db->log_cut_short;
 	work->no_sums = work->no_sums || pages_sums(db->pages) != PAGES_SUMMED;
 }
 
 /* On a full disk what they need to be opened has the reserve's room. */
-static int open_files(struct work *work, const struct store_options *options, history_wake_fn *wake,
-        void *arg, struct error *err)
+static int open_files(struct store_work *work, const struct store_options *options,
+        history_wake_fn *wake, void *arg, struct error *err)
 {
 	int rc = try_files(work, options, wake, arg, err);
 
-	if (rc < 0 && err->code == ERR_NO_SPACE && home_has_reserve(work->home)) {
-		home_drop_reserve(work->home);
+	if (rc < 0 && err->code == ERR_NO_SPACE && state_dir_has_reserve(work->dir)) {
+		state_dir_drop_reserve(work->dir);
 		rc = try_files(work, options, wake, arg, err);
 	}
 	return rc;
 }
 
-struct work *work_open(
+struct store_work *store_work_open(
         const struct store_options *options, history_wake_fn *wake, void *arg, struct error *err)
 {
-	struct work *work = xcalloc(1, sizeof(*work));
+	struct store_work *work = xcalloc(1, sizeof(*work));
 
 	work->rest_at = CHECKPOINT_NOW_PAGES;
 	work->slice = batch_new();
-	work->home = home_open(options->dir, options->vfs, options->reserve_kb, err);
-	if (work->home && open_files(work, options, wake, arg, err) == 0) {
+	work->dir = state_dir_open(options->dir, options->vfs, options->reserve_kb, err);
+	if (work->dir && open_files(work, options, wake, arg, err) == 0) {
 		note_opened(work, state_db(work->state));
 		note_opened(work, history_db(work->history));
 		return work;
 	}
-	work_close(work);
+	store_work_close(work);
 	return NULL;
 }
 
-void work_close(struct work *work)
+void store_work_close(struct store_work *work)
 {
 	if (!work)
 		return;
 	history_close(work->history);
 	state_close(work->state);
-	home_close(work->home);
+	state_dir_close(work->dir);
 	batch_free(work->slice);
 	free(work);
 }
 
-struct history *work_history(const struct work *work)
+struct history *store_work_history(const struct store_work *work)
 {
 	return work->history;
 }
 
-int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err)
+int store_work_load(struct store_work *work, store_row_fn *take, void *arg, struct error *err)
 {
 	return state_load(work->state, take, arg, err);
 }
 
-int work_load_stored(struct work *work, store_stored_fn *take, void *arg, struct error *err)
+int store_work_load_stored(
+        struct store_work *work, store_stored_fn *take, void *arg, struct error *err)
 {
 	return state_load_stored(work->state, take, arg, err);
 }
 
-uint64_t work_free_mb(const struct work *work)
+uint64_t store_work_free_mb(const struct store_work *work)
 {
-	return home_free_mb(work->home);
+	return state_dir_free_mb(work->dir);
 }
 
 /* ---- commits ---- */
 
-static unsigned log_pages(const struct work *work)
+static unsigned log_pages(const struct store_work *work)
 {
 	return state_db(work->state)->wal_pages;
 }
 
-static const struct store_batch *copied(const struct work *work)
+static const struct store_batch *copied(const struct store_work *work)
 {
 	return work->is_copied ? work->slice : NULL;
 }
 
 /* The copied slice has left state.db. */
-static void slice_moved(struct work *work)
+static void slice_moved(struct store_work *work)
 {
 	if (!work->is_copied)
 		return;
@@ -160,7 +161,7 @@ static void slice_moved(struct work *work)
 	history_rest(work->history);
 }
 
-static int break_down(struct work *work, const struct error *err)
+static int break_down(struct store_work *work, const struct error *err)
 {
 	work->is_broken = true;
 	work->broken = *err;
@@ -168,8 +169,8 @@ static int break_down(struct work *work, const struct error *err)
 	return -1;
 }
 
-int work_commit(struct work *work, const struct store_batch *batch, struct blob_set *wanted,
-        struct error *err)
+int store_work_commit(struct store_work *work, const struct store_batch *batch,
+        struct blob_set *wanted, struct error *err)
 {
 	int rc;
 
@@ -183,8 +184,8 @@ int work_commit(struct work *work, const struct store_batch *batch, struct blob_
 		work->trim_due = true;
 	}
 	rc = state_commit(work->state, batch, copied(work), wanted, err);
-	if (rc < 0 && err->code == ERR_NO_SPACE && home_has_reserve(work->home)) {
-		home_drop_reserve(work->home);
+	if (rc < 0 && err->code == ERR_NO_SPACE && state_dir_has_reserve(work->dir)) {
+		state_dir_drop_reserve(work->dir);
 		FAILPOINT(store_reserve_unlinked);
 		rc = state_commit(work->state, batch, copied(work), wanted, err);
 	}
@@ -201,20 +202,20 @@ int work_commit(struct work *work, const struct store_batch *batch, struct blob_
 
 /* ---- chores ---- */
 
-bool work_must_rest(const struct work *work)
+bool store_work_must_rest(const struct store_work *work)
 {
 	return !work->is_broken && log_pages(work) >= work->rest_at;
 }
 
 /* On a full disk the log stays in what it has. */
-static unsigned checkpoint_pages(const struct work *work, bool quiet)
+static unsigned checkpoint_pages(const struct store_work *work, bool quiet)
 {
-	return !home_has_reserve(work->home) ? CHECKPOINT_FULL_PAGES
-	       : quiet                       ? CHECKPOINT_QUIET_PAGES
-	                                     : CHECKPOINT_SOON_PAGES;
+	return !state_dir_has_reserve(work->dir) ? CHECKPOINT_FULL_PAGES
+	       : quiet                           ? CHECKPOINT_QUIET_PAGES
+	                                         : CHECKPOINT_SOON_PAGES;
 }
 
-static bool chore_checkpoint(struct work *work, bool quiet)
+static bool chore_checkpoint(struct store_work *work, bool quiet)
 {
 	struct error err;
 
@@ -233,7 +234,7 @@ static bool chore_checkpoint(struct work *work, bool quiet)
 }
 
 /* The history's thread has news? Only a full disk is worth another try. */
-static void look_at_history(struct work *work)
+static void look_at_history(struct store_work *work)
 {
 	struct error err;
 	enum history_state state = history_look(work->history, &err);
@@ -253,7 +254,7 @@ static void look_at_history(struct work *work)
 }
 
 /* Delete the copied slice without waiting for a commit to do it along with. */
-static bool chore_delete(struct work *work, bool quiet)
+static bool chore_delete(struct store_work *work, bool quiet)
 {
 	struct blob_set none = { 0 };
 	struct error err;
@@ -268,7 +269,7 @@ static bool chore_delete(struct work *work, bool quiet)
 }
 
 /* To the history's thread; true if it has done it at once. */
-static bool give_slice(struct work *work)
+static bool give_slice(struct store_work *work)
 {
 	work->trim_due = false;
 	if (history_give(work->history, work->slice, work->trim, &work->history_error) < 0) {
@@ -279,7 +280,7 @@ static bool give_slice(struct work *work)
 	return work->is_copied;
 }
 
-static unsigned slice_rows(const struct work *work)
+static unsigned slice_rows(const struct store_work *work)
 {
 	unsigned least = work->flush ? HISTORY_FLUSH_ROWS : HISTORY_SLICE_ROWS;
 	uint64_t ended = state_ended(work->state);
@@ -289,7 +290,7 @@ static unsigned slice_rows(const struct work *work)
 	                                                                : HISTORY_SLICE_MOST;
 }
 
-static bool chore_slice(struct work *work, bool quiet)
+static bool chore_slice(struct store_work *work, bool quiet)
 {
 	unsigned max = slice_rows(work);
 	struct error err;
@@ -309,7 +310,7 @@ static bool chore_slice(struct work *work, bool quiet)
 }
 
 /* What is too old goes along with what moves; where nothing moves, by itself. */
-static bool chore_trim(struct work *work, bool quiet)
+static bool chore_trim(struct store_work *work, bool quiet)
 {
 	struct error err;
 
@@ -320,23 +321,23 @@ static bool chore_trim(struct work *work, bool quiet)
 	return give_slice(work);
 }
 
-static bool chore_reserve(struct work *work, bool quiet)
+static bool chore_reserve(struct store_work *work, bool quiet)
 {
 	uint64_t free_mb;
 
-	if (!quiet || home_has_reserve(work->home))
+	if (!quiet || state_dir_has_reserve(work->dir))
 		return false;
-	free_mb = home_free_mb(work->home);
+	free_mb = state_dir_free_mb(work->dir);
 	return free_mb != UINT64_MAX && free_mb >= STORE_RESERVE_AGAIN_MB &&
-	       home_make_reserve(work->home);
+	       state_dir_make_reserve(work->dir);
 }
 
-void work_flush_begin(struct work *work)
+void store_work_flush_begin(struct store_work *work)
 {
 	work->flush = FLUSH_WANTED;
 }
 
-int work_flush(struct work *work, struct error *err)
+int store_work_flush(struct store_work *work, struct error *err)
 {
 	if (work->is_broken || work->history_broken || work->history_full) {
 		*err = work->is_broken ? work->broken : work->history_error;
@@ -349,9 +350,9 @@ int work_flush(struct work *work, struct error *err)
 	return 0;
 }
 
-bool work_chore(struct work *work, bool quiet)
+bool store_work_chore(struct store_work *work, bool quiet)
 {
-	static bool (*const chores[])(struct work *, bool) = { chore_checkpoint, chore_delete,
+	static bool (*const chores[])(struct store_work *, bool) = { chore_checkpoint, chore_delete,
 		chore_slice, chore_trim, chore_reserve };
 
 	if (!work->is_copied)
@@ -362,21 +363,21 @@ bool work_chore(struct work *work, bool quiet)
 	return false;
 }
 
-bool work_has_chore(const struct work *work)
+bool store_work_has_chore(const struct store_work *work)
 {
 	if (work->is_broken)
 		return false;
 	return log_pages(work) >= CHECKPOINT_QUIET_PAGES || work->is_copied ||
-	       !home_has_reserve(work->home) || (work->trim_due && !work->history_broken) ||
+	       !state_dir_has_reserve(work->dir) || (work->trim_due && !work->history_broken) ||
 	       (state_ended(work->state) > 0 && !work->history_broken);
 }
 
-int work_backup(struct work *work, struct backup *backup, struct error *err)
+int store_work_backup(struct store_work *work, struct backup *backup, struct error *err)
 {
 	return backup_step(backup, state_db(work->state), err);
 }
 
-void work_scrub(struct work *work)
+void store_work_scrub(struct store_work *work)
 {
 	if (work->is_broken)
 		return;
@@ -384,7 +385,7 @@ void work_scrub(struct work *work)
 	history_scrub(work->history);
 }
 
-static void scrub_stats(const struct work *work, struct store_stats *stats)
+static void scrub_stats(const struct store_work *work, struct store_stats *stats)
 {
 	const struct scrub history = history_scrubbed(work->history), *const both[] = {
 		&work->scrub, &history
@@ -400,12 +401,12 @@ static void scrub_stats(const struct work *work, struct store_stats *stats)
 	}
 }
 
-void work_stats(const struct work *work, struct store_stats *stats)
+void store_work_stats(const struct store_work *work, struct store_stats *stats)
 {
 	stats->wal_pages = log_pages(work);
 	stats->history_behind = state_ended(work->state);
 	stats->history_rows = work->history_rows;
-	stats->reserve_used = !home_has_reserve(work->home);
+	stats->reserve_used = !state_dir_has_reserve(work->dir);
 	scrub_stats(work, stats);
 	stats->log_cut_short = work->log_cut_short;
 	stats->no_sums = work->no_sums;

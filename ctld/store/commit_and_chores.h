@@ -10,45 +10,46 @@
 #include "ctld/store/state_db.h"
 #include "ctld/store/store.h"
 
-struct work;
+struct store_work;
 
 /* `wake` as for history_open(): a chore may have become due. */
-struct work *work_open(
+struct store_work *store_work_open(
         const struct store_options *options, history_wake_fn *wake, void *arg, struct error *err);
-void work_close(struct work *work);                    /* NULL is fine */
-struct history *work_history(const struct work *work); /* for history_drop() */
+void store_work_close(struct store_work *work);                    /* NULL is fine */
+struct history *store_work_history(const struct store_work *work); /* for history_drop() */
 
-int work_load(struct work *work, store_row_fn *take, void *arg, struct error *err);
-int work_load_stored(struct work *work, store_stored_fn *take, void *arg, struct error *err);
+int store_work_load(struct store_work *work, store_row_fn *take, void *arg, struct error *err);
+int store_work_load_stored(
+        struct store_work *work, store_stored_fn *take, void *arg, struct error *err);
 
 /* One transaction; on a full disk once more without the reserve, and after a checkpoint. -1: nothing
  * of it is durable, and so it will be with all later ones, unless `err` is ERR_NO_SPACE: that may
  * be tried again. */
-int work_commit(struct work *work, const struct store_batch *batch, struct blob_set *wanted,
-        struct error *err);
+int store_work_commit(struct store_work *work, const struct store_batch *batch,
+        struct blob_set *wanted, struct error *err);
 
 /* Nothing but a checkpoint before the next commit: the log has grown too long. */
-bool work_must_rest(const struct work *work);
+bool store_work_must_rest(const struct store_work *work);
 /* Do one chore, if one is due. `quiet`: there has been nothing to commit for a while. */
-bool work_chore(struct work *work, bool quiet);
+bool store_work_chore(struct store_work *work, bool quiet);
 /* May one become due by waiting? */
-bool work_has_chore(const struct work *work);
+bool store_work_has_chore(const struct store_work *work);
 
 /* Read some more pages of both files, and see whether they have their sums. */
-void work_scrub(struct work *work);
+void store_work_scrub(struct store_work *work);
 
-/* From now on chores move what has ended to history.db, until work_flush() (asked after each)
+/* From now on chores move what has ended to history.db, until store_work_flush() (asked after each)
  * says that all of it is there that had been committed when it began. 1: not yet; 0: it is; -1: the
  * move stands still. */
-void work_flush_begin(struct work *work);
-int work_flush(struct work *work, struct error *err);
+void store_work_flush_begin(struct store_work *work);
+int store_work_flush(struct store_work *work, struct error *err);
 
 /* One slice of a backup, as backup_step(). */
 struct backup;
-int work_backup(struct work *work, struct backup *backup, struct error *err);
+int store_work_backup(struct store_work *work, struct backup *backup, struct error *err);
 
 /* Fill in what is not counted by commits: the state of the files. */
-void work_stats(const struct work *work, struct store_stats *stats);
-uint64_t work_free_mb(const struct work *work); /* from any thread */
+void store_work_stats(const struct store_work *work, struct store_stats *stats);
+uint64_t store_work_free_mb(const struct store_work *work); /* from any thread */
 
 #endif

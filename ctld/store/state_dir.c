@@ -19,7 +19,7 @@
 #define RESERVE_CHUNK      65536
 #define CLOSED             (S_IRWXG | S_IRWXO)
 
-struct home {
+struct state_dir {
 	char *dir;
 	sqlite3_vfs *vfs;
 	bool virtual; /* a VFS by name: no directory */
@@ -30,13 +30,13 @@ struct home {
 };
 
 /* After a system call has failed. */
-static int system_error(const struct home *home, const char *name, struct error *err)
+static int system_error(const struct state_dir *home, const char *name, struct error *err)
 {
 	return error_set(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_SYSTEM, "'%s/%s': %s", home->dir,
 	        name, strerror(errno));
 }
 
-static int check_dir(struct home *home, struct error *err)
+static int check_dir(struct state_dir *home, struct error *err)
 {
 	struct stat st;
 
@@ -56,7 +56,7 @@ static int check_dir(struct home *home, struct error *err)
 	return 0;
 }
 
-static int check_file(const struct home *home, const char *name, struct error *err)
+static int check_file(const struct state_dir *home, const char *name, struct error *err)
 {
 	struct stat st;
 
@@ -78,7 +78,7 @@ static int check_file(const struct home *home, const char *name, struct error *e
 	return 0;
 }
 
-static int check_files(const struct home *home, struct error *err)
+static int check_files(const struct state_dir *home, struct error *err)
 {
 	const char *const databases[] = { sql_state_schema.file, sql_history_schema.file };
 	char wal[64];
@@ -91,7 +91,7 @@ static int check_files(const struct home *home, struct error *err)
 	return check_file(home, "lock", err);
 }
 
-static int lock(struct home *home, struct error *err)
+static int lock(struct state_dir *home, struct error *err)
 {
 	char pid[32] = "";
 
@@ -120,7 +120,7 @@ static int lock(struct home *home, struct error *err)
 }
 
 /* SQLite would create its files with modes of its own choice. */
-static int create_file(const struct home *home, const char *name, struct error *err)
+static int create_file(const struct state_dir *home, const char *name, struct error *err)
 {
 	int fd = openat(home->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
@@ -131,7 +131,7 @@ static int create_file(const struct home *home, const char *name, struct error *
 	return 0;
 }
 
-static int prepare_dir(struct home *home, struct error *err)
+static int prepare_dir(struct state_dir *home, struct error *err)
 {
 	if (check_dir(home, err) < 0 || check_files(home, err) < 0 || lock(home, err) < 0)
 		return -1;
@@ -140,9 +140,10 @@ static int prepare_dir(struct home *home, struct error *err)
 	return create_file(home, sql_history_schema.file, err);
 }
 
-struct home *home_open(const char *dir, const char *vfs, uint64_t reserve_kb, struct error *err)
+struct state_dir *state_dir_open(
+        const char *dir, const char *vfs, uint64_t reserve_kb, struct error *err)
 {
-	struct home *home = xcalloc(1, sizeof(*home));
+	struct state_dir *home = xcalloc(1, sizeof(*home));
 
 	home->dir = xstrdup(dir);
 	home->dir_fd = home->lock_fd = -1;
@@ -155,14 +156,14 @@ struct home *home_open(const char *dir, const char *vfs, uint64_t reserve_kb, st
 	if (!home->vfs)
 		error_set(err, ERR_INTERNAL, "no SQLite VFS '%s'", vfs);
 	else if (home->virtual || prepare_dir(home, err) == 0) {
-		home_make_reserve(home);
+		state_dir_make_reserve(home);
 		return home;
 	}
-	home_close(home);
+	state_dir_close(home);
 	return NULL;
 }
 
-void home_close(struct home *home)
+void state_dir_close(struct state_dir *home)
 {
 	if (!home)
 		return;
@@ -177,17 +178,17 @@ void home_close(struct home *home)
 	free(home);
 }
 
-const char *home_state_path(const struct home *home)
+const char *state_dir_state_path(const struct state_dir *home)
 {
 	return home->state_path;
 }
 
-const char *home_history_path(const struct home *home)
+const char *state_dir_history_path(const struct state_dir *home)
 {
 	return home->history_path;
 }
 
-uint64_t home_free_mb(const struct home *home)
+uint64_t state_dir_free_mb(const struct state_dir *home)
 {
 	struct statvfs st;
 
@@ -198,7 +199,7 @@ uint64_t home_free_mb(const struct home *home)
 
 /* ---- the reserve ---- */
 
-bool home_has_reserve(const struct home *home)
+bool state_dir_has_reserve(const struct state_dir *home)
 {
 	return home->has_reserve;
 }
@@ -216,7 +217,7 @@ static void fill(uint8_t *p, size_t n)
 	}
 }
 
-static bool write_reserve(const struct home *home, sqlite3_file *file)
+static bool write_reserve(const struct state_dir *home, sqlite3_file *file)
 {
 	const struct sqlite3_io_methods *io = file->pMethods;
 	sqlite3_int64 at = 0;
@@ -234,7 +235,7 @@ static bool write_reserve(const struct home *home, sqlite3_file *file)
 	return rc == SQLITE_OK && io->xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK;
 }
 
-bool home_make_reserve(struct home *home)
+bool state_dir_make_reserve(struct state_dir *home)
 {
 	sqlite3_vfs *vfs = home->vfs;
 	sqlite3_file *file;
@@ -248,13 +249,13 @@ bool home_make_reserve(struct home *home)
 		home->has_reserve = write_reserve(home, file);
 		file->pMethods->xClose(file);
 		if (!home->has_reserve)
-			home_drop_reserve(home);
+			state_dir_drop_reserve(home);
 	}
 	free(file);
 	return home->has_reserve;
 }
 
-void home_drop_reserve(struct home *home)
+void state_dir_drop_reserve(struct state_dir *home)
 {
 	home->vfs->xDelete(home->vfs, home->reserve_path, 0);
 	home->has_reserve = false;

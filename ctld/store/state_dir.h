@@ -17,21 +17,22 @@
 
 #include "common/base/error.h"
 
-struct home;
+struct state_dir;
 
 /* Check, lock, create what is missing. `reserve_kb` 0: 4096. A disk without room for the reserve is
- * no error, see home_has_reserve(). */
-struct home *home_open(const char *dir, const char *vfs, uint64_t reserve_kb, struct error *err);
-void home_close(struct home *home); /* NULL is fine */
+ * no error, see state_dir_has_reserve(). */
+struct state_dir *state_dir_open(
+        const char *dir, const char *vfs, uint64_t reserve_kb, struct error *err);
+void state_dir_close(struct state_dir *home); /* NULL is fine */
 
-const char *home_state_path(const struct home *home);
-const char *home_history_path(const struct home *home);
+const char *state_dir_state_path(const struct state_dir *home);
+const char *state_dir_history_path(const struct state_dir *home);
 
-uint64_t home_free_mb(const struct home *home); /* UINT64_MAX: not known */
+uint64_t state_dir_free_mb(const struct state_dir *home); /* UINT64_MAX: not known */
 
-bool home_has_reserve(const struct home *home);
+bool state_dir_has_reserve(const struct state_dir *home);
 /* Make it, where it is not there. Returns whether it is. */
-bool home_make_reserve(struct home *home);
-void home_drop_reserve(struct home *home);
+bool state_dir_make_reserve(struct state_dir *home);
+void state_dir_drop_reserve(struct state_dir *home);
 
 #endif

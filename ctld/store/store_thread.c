@@ -69,7 +69,7 @@ struct copying {
 };
 
 struct store {
-	struct work *work; /* the thread's, once there is one */
+	struct store_work *work; /* the thread's, once there is one */
 	bool flush_begun;  /* likewise */
 	uint64_t scrub_at; /* likewise */
 	bool synchronous;
@@ -101,7 +101,7 @@ static void do_commit(struct store *store)
 {
 	struct commit *c = &store->commit;
 
-	c->failed = work_commit(store->work, c->batch, &c->wanted, &c->error) < 0;
+	c->failed = store_work_commit(store->work, c->batch, &c->wanted, &c->error) < 0;
 	c->us = now_us() - c->asked_us;
 }
 
@@ -113,7 +113,7 @@ static bool wait_for_room(struct store *store)
 	bool wait;
 
 	pthread_mutex_lock(&store->lock);
-	work_stats(store->work, &store->stats);
+	store_work_stats(store->work, &store->stats);
 	store->stats.waits_for_room = true;
 	wait = !store->closing;
 	if (wait)
@@ -137,7 +137,7 @@ static void count_commit(struct store *store)
 	const struct commit *c = &store->commit;
 	struct store_stats *stats = &store->stats;
 
-	work_stats(store->work, stats);
+	store_work_stats(store->work, stats);
 	stats->waits_for_room = false;
 	if (c->failed)
 		return;
@@ -154,7 +154,7 @@ static void count_commit(struct store *store)
 static bool do_backup_slice(struct store *store)
 {
 	struct copying *c = &store->copying;
-	int rc = c->backup ? work_backup(store->work, c->backup, &c->error) : -1;
+	int rc = c->backup ? store_work_backup(store->work, c->backup, &c->error) : -1;
 
 	c->failed = rc < 0;
 	return rc <= 0;
@@ -163,7 +163,7 @@ static bool do_backup_slice(struct store *store)
 /* Returns whether all is in history.db, or never will be. */
 static bool do_flush_slice(struct store *store)
 {
-	int rc = work_flush(store->work, &store->flushing.error);
+	int rc = store_work_flush(store->work, &store->flushing.error);
 
 	store->flushing.failed = rc < 0;
 	return rc <= 0;
@@ -228,24 +228,24 @@ static void rest(struct store *store, uint64_t last_commit)
 
 	pthread_mutex_unlock(&store->lock);
 	if (flushing && !store->flush_begun)
-		work_flush_begin(store->work);
-	did = work_chore(store->work, flushing || now >= quiet_at);
+		store_work_flush_begin(store->work);
+	did = store_work_chore(store->work, flushing || now >= quiet_at);
 	if (flushing)
 		flushed = do_flush_slice(store);
 	store->flush_begun = flushing && !flushed;
 	if (copying)
 		copied = do_backup_slice(store);
 	if (now >= store->scrub_at) {
-		work_scrub(store->work);
+		store_work_scrub(store->work);
 		store->scrub_at = now + SCRUB_US;
 	}
 	until = store->scrub_at;
-	if (work_has_chore(store->work))
+	if (store_work_has_chore(store->work))
 		until = earlier(until, now >= quiet_at ? now + QUIET_US : quiet_at);
 	if (store->flush_begun)
 		until = earlier(until, now + FLUSH_LOOK_US);
 	pthread_mutex_lock(&store->lock);
-	work_stats(store->work, &store->stats);
+	store_work_stats(store->work, &store->stats);
 	if (flushed) {
 		store->flushing_phase = PHASE_FINISHED;
 		wake_loop(store);
@@ -269,7 +269,7 @@ static void *store_thread(void *arg)
 
 	pthread_mutex_lock(&store->lock);
 	while (store->phase == PHASE_ASKED || !store->closing) {
-		if (store->phase != PHASE_ASKED || work_must_rest(store->work)) {
+		if (store->phase != PHASE_ASKED || store_work_must_rest(store->work)) {
 			rest(store, last_commit);
 			continue;
 		}
@@ -396,7 +396,7 @@ static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 
 int store_drop_past(struct store *store, const struct store_batch *rows, struct error *err)
 {
-	return history_drop(work_history(store->work), rows, err);
+	return history_drop(store_work_history(store->work), rows, err);
 }
 
 size_t store_busy_bytes(const struct store *store)
@@ -416,11 +416,11 @@ static void commit_here(struct store *store)
 	do_commit(store);
 	count_commit(store);
 	quiet = store->stats.commits % SYNCHRONOUS_QUIET == 0;
-	while (work_chore(store->work, quiet))
+	while (store_work_chore(store->work, quiet))
 		;
 	if (quiet)
-		work_scrub(store->work);
-	work_stats(store->work, &store->stats);
+		store_work_scrub(store->work);
+	store_work_stats(store->work, &store->stats);
 	finish_commit(store);
 }
 
@@ -486,9 +486,9 @@ void store_flush(struct store *store, store_done_fn *done, void *arg)
 		request_phase(store, &store->flushing_phase);
 		return;
 	}
-	work_flush_begin(store->work);
+	store_work_flush_begin(store->work);
 	while (!do_flush_slice(store))
-		work_chore(store->work, true);
+		store_work_chore(store->work, true);
 	finish_flush(store);
 }
 
@@ -521,17 +521,17 @@ void store_tidy(struct store *store)
 int store_load(struct store *store, store_row_fn *take, void *arg, struct error *err)
 {
 	assert(!store->has_thread);
-	return work_load(store->work, take, arg, err);
+	return store_work_load(store->work, take, arg, err);
 }
 
 int store_load_stored(struct store *store, store_stored_fn *take, void *arg, struct error *err)
 {
-	return work_load_stored(store->work, take, arg, err);
+	return store_work_load_stored(store->work, take, arg, err);
 }
 
 uint64_t store_free_mb(const struct store *store)
 {
-	return work_free_mb(store->work);
+	return store_work_free_mb(store->work);
 }
 
 void store_stats(const struct store *store, struct store_stats *stats)
@@ -572,9 +572,9 @@ struct store *store_open(
 	pthread_cond_init(&store->wake, &attr);
 	pthread_condattr_destroy(&attr);
 
-	store->work = work_open(options, store->synchronous ? NULL : wake_thread, store, err);
+	store->work = store_work_open(options, store->synchronous ? NULL : wake_thread, store, err);
 	if (store->work && open_wakeup(store, base, err) == 0) {
-		work_stats(store->work, &store->stats);
+		store_work_stats(store->work, &store->stats);
 		return store;
 	}
 	store_close(store);
@@ -604,7 +604,7 @@ void store_close(struct store *store)
 	if (store->wakeup_fd >= 0)
 		close(store->wakeup_fd);
 	backup_free(store->copying.backup);
-	work_close(store->work);
+	store_work_close(store->work);
 	blob_set_clear(&store->commit.wanted);
 	free_spare(store);
 	pthread_cond_destroy(&store->wake);

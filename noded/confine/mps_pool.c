@@ -37,10 +37,10 @@
 #include "noded/runs/launcher_dirs.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/launcher_state.h"
-#include "noded/runs/user_lookup.h"
 #include "noded/runs/runs.h"
 #include "noded/runs/shepherd_task.h"
 #include "noded/runs/spawn.h"
+#include "noded/runs/user_lookup.h"
 
 #define MPS_POOL_LEAF "mps."
 #define START_MS      20000
@@ -50,7 +50,7 @@
 enum daemon_state { DAEMON_STARTING, DAEMON_THERE, DAEMON_STOPPING };
 
 struct start_waiter {
-	struct waiter base;
+	struct waiting_start base;
 	int order; /* the next task for gshepherd; -1: it was sent */
 };
 
@@ -59,7 +59,7 @@ struct mps_daemon {
 	uint32_t uid, gpu;
 	char name[NAME_MAX_];
 	enum daemon_state state;
-	struct waiters waiters;
+	struct waiting_starts waiters;
 	struct shepherd_task *task; /* NULL: no gshepherd is working on it */
 	struct mps_daemon *next;
 };
@@ -101,9 +101,9 @@ static struct start_waiter *first_waiter(const struct mps_daemon *d)
 	return (struct start_waiter *)d->waiters.first;
 }
 
-static void close_orders(const struct waiters *q)
+static void close_orders(const struct waiting_starts *q)
 {
-	for (const struct waiter *w = q->first; w; w = w->next) {
+	for (const struct waiting_start *w = q->first; w; w = w->next) {
 		const struct start_waiter *s = (const struct start_waiter *)w;
 
 		if (s->order >= 0)
@@ -115,7 +115,7 @@ static void daemon_free(struct mps_daemon *d)
 {
 	shepherd_task_free(d->task);
 	close_orders(&d->waiters);
-	waiters_clear(&d->waiters);
+	waiting_starts_clear(&d->waiters);
 	free(d);
 }
 
@@ -139,12 +139,12 @@ static void check_soon(struct mps_pool *m)
 /* The callbacks may start another run, or end one, but not free the daemon. */
 static void answer_all(struct mps_daemon *d, const char *trouble)
 {
-	struct waiters all = d->waiters;
+	struct waiting_starts all = d->waiters;
 
 	d->waiters.first = NULL;
 	close_orders(&all);
 	while (all.first)
-		waiter_answer(waiters_take(&all.first), trouble);
+		waiting_start_answer(waiting_starts_take(&all.first), trouble);
 }
 
 static void daemon_started(struct mps_daemon *d, const char *trouble)
@@ -343,8 +343,8 @@ static int make_start_order(
 	return order;
 }
 
-int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiter_fn *fn, void *arg,
-        struct error *err)
+int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiting_start_fn *fn,
+        void *arg, struct error *err)
 {
 	struct mps_daemon *d = daemon_of(l->mps_pool, wish->user->uid, wish->gpu);
 	struct start_waiter *w;
@@ -355,7 +355,7 @@ int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiter_f
 	order = make_start_order(d, wish, err);
 	if (order < 0)
 		return -1;
-	w = waiters_add(&d->waiters, sizeof(*w), NULL, fn, arg);
+	w = waiting_starts_add(&d->waiters, sizeof(*w), NULL, fn, arg);
 	w->order = order;
 	if (d->state == DAEMON_THERE) {
 		w->order = -1;

@@ -34,8 +34,8 @@ struct mps_pool_wish {
 /* Make sure that the user has an MPS daemon on the GPU, for the run that needs it; its run.mps,
  * gpus and uid must be set already. `fn` is called later, with NULL or an error, unless the
  * launcher ends first. -1 with ERR_LAUNCH: it will not be called. */
-int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiter_fn *fn, void *arg,
-        struct error *err);
+int mps_pool_want(struct launcher *l, const struct mps_pool_wish *wish, waiting_start_fn *fn,
+        void *arg, struct error *err);
 
 /* The daemon's directory, which its clients need. The caller frees it. */
 char *mps_pool_dir(const struct launcher *l, uint32_t uid, uint32_t gpu);

@@ -50,7 +50,7 @@
 struct spool_full {
 	struct launcher *l;
 	struct event *timer;
-	struct waiters waiters;
+	struct waiting_starts waiters;
 	bool searching;
 	char why[TEXT_MAX]; /* the spool is full, and no run is the cause; "" */
 };
@@ -67,29 +67,30 @@ static bool has_space(const struct launcher *l, struct spool_room *room)
 static void release_waiters(struct spool_full *s, bool there)
 {
 	usec_t now = clock_us(CLOCK_MONOTONIC);
-	struct waiters *q = &s->waiters;
+	struct waiting_starts *q = &s->waiters;
 
 	while (q->first && q->first->since <= (there ? now : now - WAIT_US))
-		waiter_answer(waiters_take(&q->first), there     ? NULL
-		                                       : *s->why ? s->why
-		                                                 : "the spool is full");
+		waiting_start_answer(waiting_starts_take(&q->first), there ? NULL
+		                                                     : *s->why
+		                                                             ? s->why
+		                                                             : "the spool is full");
 }
 
-bool spool_full_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg)
+bool spool_full_wait(struct launcher *l, struct run *run, waiting_start_fn *fn, void *arg)
 {
 	struct spool_full *s = l->spool_full;
 	struct spool_room room;
 
 	if (has_space(l, &room))
 		return false;
-	waiters_add(&s->waiters, sizeof(struct waiter), run, fn, arg);
+	waiting_starts_add(&s->waiters, sizeof(struct waiting_start), run, fn, arg);
 	event_active(s->timer, 0, 0);
 	return true;
 }
 
 void spool_full_leave(struct launcher *l, const struct run *run)
 {
-	waiters_leave(&l->spool_full->waiters, run);
+	waiting_starts_leave(&l->spool_full->waiters, run);
 }
 
 /* --- which run uses it ------------------------------------------------------------------------ */
@@ -113,7 +114,7 @@ static void add_open(const struct search *f, struct holder *h)
 {
 	uint32_t *pids = NULL;
 	struct proc *below = NULL;
-	size_t n = *h->leaf ? meter_pids(h->leaf, &pids) : 0;
+	size_t n = *h->leaf ? process_usage_pids(h->leaf, &pids) : 0;
 	ssize_t m = !*h->leaf && h->shepherd > 0 ? procs_descendants(h->shepherd, &below) : 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -319,7 +320,7 @@ void spool_full_free(struct spool_full *s)
 {
 	if (!s)
 		return;
-	waiters_clear(&s->waiters);
+	waiting_starts_clear(&s->waiters);
 	event_free(s->timer);
 	free(s);
 }

@@ -24,7 +24,7 @@ const char *spool_full_why(const struct launcher *l);
 /* For a run that is to be started. False: there is space for it. Else `fn` is called when there is
  * space, or after a minute without, with the reason, not before this returns, unless the run leaves
  * first. */
-bool spool_full_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg);
+bool spool_full_wait(struct launcher *l, struct run *run, waiting_start_fn *fn, void *arg);
 void spool_full_leave(struct launcher *l, const struct run *run);
 
 #endif

@@ -99,7 +99,7 @@ static _Noreturn void child(const struct program_run *what, int out, pid_t paren
 }
 
 struct waiting {
-	struct contain *leaf, *strays;
+	struct contain *leaf, *outside_leaf;
 	pid_t pid;
 	int pidfd;
 	int out; /* its output; -1: it has closed it */
@@ -164,12 +164,12 @@ static bool kill_rest(struct waiting *w)
 
 		reap(w);
 		read_said(w);
-		if (contain_is_empty(w->leaf) && contain_is_empty(w->strays))
+		if (contain_is_empty(w->leaf) && contain_is_empty(w->outside_leaf))
 			return true;
 		if (clock_us(CLOCK_MONOTONIC) / 1000 >= until)
 			return false;
 		contain_kill(w->leaf);
-		contain_kill(w->strays);
+		contain_kill(w->outside_leaf);
 		nanosleep(&t, NULL);
 		pause = pause < 64 ? pause * 2 : 100;
 	}
@@ -227,12 +227,14 @@ static void finish(struct waiting *w)
 	if (w->leaf)
 		contain_remove(w->leaf);
 	contain_free(w->leaf);
-	contain_free(w->strays);
+	contain_free(w->outside_leaf);
 }
 
 enum program_end program_run(const struct program_run *what, char trouble[PROGRAM_TROUBLE_MAX])
 {
-	struct waiting w = { .pid = -1, .pidfd = -1, .out = -1, .strays = contain_new("", NULL) };
+	struct waiting w = {
+		.pid = -1, .pidfd = -1, .out = -1, .outside_leaf = contain_new("", NULL)
+	};
 	int64_t now = clock_us(CLOCK_MONOTONIC) / 1000, until = now + (int64_t)what->timeout_ms;
 	bool stopped = false, stuck;
 	struct error err;

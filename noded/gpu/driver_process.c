@@ -21,21 +21,21 @@
 static const struct {
 	const char *name;
 	void (*run)(uint64_t number);
-} kinds[HELPER_KINDS] = {
-	[HELPER_PROBE] = { "gnoded-gpus", helper_probe },
-	[HELPER_SAMPLER] = { "gnoded-watch", helper_sampler },
-	[HELPER_EVENTS] = { "gnoded-xid", helper_events },
+} kinds[DRIVER_PROCESS_KINDS] = {
+	[DRIVER_PROCESS_PROBE] = { "gnoded-gpus", driver_process_probe },
+	[DRIVER_PROCESS_SAMPLER] = { "gnoded-watch", driver_process_sampler },
+	[DRIVER_PROCESS_EVENTS] = { "gnoded-xid", driver_process_events },
 };
 
-/* --- the helper: NAME PARENT NUMBER ----------------------------------------------------------- */
+/* --- the driver process: NAME PARENT NUMBER --------------------------------------------------- */
 
-void helper_main(int argc, char **argv)
+void driver_process_main(int argc, char **argv)
 {
 	size_t k = 0;
 
-	while (k < HELPER_KINDS && (argc != 3 || strcmp(argv[0], kinds[k].name) != 0))
+	while (k < DRIVER_PROCESS_KINDS && (argc != 3 || strcmp(argv[0], kinds[k].name) != 0))
 		k++;
-	if (k == HELPER_KINDS)
+	if (k == DRIVER_PROCESS_KINDS)
 		return;
 	prctl(PR_SET_NAME, kinds[k].name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -46,7 +46,7 @@ void helper_main(int argc, char **argv)
 	_exit(0);
 }
 
-void *helper_memory(size_t size)
+void *driver_process_memory(size_t size)
 {
 	struct stat st;
 	void *memory = MAP_FAILED;
@@ -60,7 +60,7 @@ void *helper_memory(size_t size)
 
 /* --- its parent ------------------------------------------------------------------------------- */
 
-void *helper_memory_new(size_t size, int *fd)
+void *driver_process_memory_new(size_t size, int *fd)
 {
 	void *memory = MAP_FAILED;
 	int saved;
@@ -86,7 +86,7 @@ static int prepare(posix_spawn_file_actions_t *fa, posix_spawnattr_t *attr, int 
 	e = e ? e : e2;
 	for (int fd = 0; fd < 3; fd++)
 		e = e ? e : posix_spawn_file_actions_addopen(fa, fd, "/dev/null", O_RDWR, 0);
-	e = e ? e : posix_spawn_file_actions_adddup2(fa, parent, HELPER_PARENT);
+	e = e ? e : posix_spawn_file_actions_adddup2(fa, parent, DRIVER_PROCESS_PARENT);
 	if (memory >= 0)
 		e = e ? e : posix_spawn_file_actions_adddup2(fa, memory, MEMORY_FD);
 	sigfillset(&set);
@@ -109,7 +109,8 @@ static int spawn(char *const argv[], int parent, int memory, pid_t *pid)
 	return e;
 }
 
-int helper_start(enum helper_kind kind, uint64_t number, int parent, int memory, pid_t *pid)
+int driver_process_start(
+        enum driver_process_kind kind, uint64_t number, int parent, int memory, pid_t *pid)
 {
 	char name[16], self[16], text[24], *argv[] = { name, self, text, NULL };
 	int high[2] = { fcntl(parent, F_DUPFD_CLOEXEC, HIGH_FD),

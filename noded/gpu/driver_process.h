@@ -4,10 +4,10 @@
  * again under another name. They are executed and not only forked, because the launcher has
  * threads: a fork of it must not allocate memory, and the library allocates all the time.
  *
- * A helper has a descriptor to its parent and, if wanted, memory that both share. It has no other
- * descriptor and no signal handlers, and ends with its parent; so a helper that hangs for ever
- * holds no socket and no lock. It executes /proc/self/exe, even if the file was replaced by another
- * release: both sides then agree on the layout of the memory.
+ * A driver process has a descriptor to its parent and, if wanted, memory that both share. It has no
+ * other descriptor and no signal handlers, and ends with its parent; so a driver process that hangs
+ * for ever holds no socket and no lock. It executes /proc/self/exe, even if the file was replaced
+ * by another release: both sides then agree on the layout of the memory.
  */
 #ifndef NODED_DRIVER_PROCESS_H
 #define NODED_DRIVER_PROCESS_H
@@ -16,28 +16,36 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum helper_kind { HELPER_PROBE, HELPER_SAMPLER, HELPER_EVENTS, HELPER_KINDS };
+enum driver_process_kind {
+	DRIVER_PROCESS_PROBE,
+	DRIVER_PROCESS_SAMPLER,
+	DRIVER_PROCESS_EVENTS,
+	DRIVER_PROCESS_KINDS
+};
 
-/* In the helper. */
-#define HELPER_PARENT 3 /* descriptor */
+/* In the driver process. */
+#define DRIVER_PROCESS_PARENT 3 /* descriptor */
 
-/* The first call of main() in each program that starts helpers. In a helper it does not return. */
-void helper_main(int argc, char **argv);
+/* The first call of main() in each program that starts driver processes. In a driver process it
+ * does not return. */
+void driver_process_main(int argc, char **argv);
 
-/* The work of each kind of helper, in probe_watchdog.c, sampler_watchdog.c and xid_events.c; when
- * it returns the helper ends. `number` as given to helper_start(). */
-void helper_probe(uint64_t number);
-void helper_sampler(uint64_t number);
-void helper_events(uint64_t number);
+/* The work of each kind, in probe_watchdog.c, sampler_watchdog.c and xid_events.c; when it returns
+ * the process ends. `number` as given to driver_process_start(). */
+void driver_process_probe(uint64_t number);
+void driver_process_sampler(uint64_t number);
+void driver_process_events(uint64_t number);
 
-/* The shared memory, in the helper. Ends the helper if there is none of this size. */
-void *helper_memory(size_t size);
+/* The shared memory, in the driver process. Ends the process if there is none of this size. */
+void *driver_process_memory(size_t size);
 
-/* In the parent: zeroed memory for a helper, also as *fd. NULL with errno. */
-void *helper_memory_new(size_t size, int *fd);
+/* In the parent: zeroed memory for a driver process, also as *fd. NULL with errno. */
+void *driver_process_memory_new(size_t size, int *fd);
 
-/* Start a helper with `parent`, its end of a pipe or socket, and `memory` (-1: none), which stay
- * the caller's. Returns its pidfd, close-on-exec; -1 with errno. The calling process reaps it. */
-int helper_start(enum helper_kind kind, uint64_t number, int parent, int memory, pid_t *pid);
+/* Start a driver process with `parent`, its end of a pipe or socket, and `memory` (-1: none), which
+ * stay the caller's. Returns its pidfd, close-on-exec; -1 with errno. The calling process reaps
+ * it. */
+int driver_process_start(
+        enum driver_process_kind kind, uint64_t number, int parent, int memory, pid_t *pid);
 
 #endif

@@ -83,7 +83,7 @@ void gpu_type_of(const char *product, char type[GPUS_TYPE])
 	}
 	make_slug(skip_makers(product), "", slug);
 	/* Digits alone mean a number of GPUs, "any" any type. */
-	if (*slug && (amount_type_check(slug, NULL) < 0))
+	if (*slug && (gpus_by_type_check(slug, NULL) < 0))
 		snprintf(type, GPUS_TYPE, "gpu-%.*s", GPUS_TYPE - 5, slug);
 	else
 		snprintf(type, GPUS_TYPE, "%s", slug);

@@ -22,7 +22,7 @@
 #define GPUS_SLOTS_MAX   64  /* of a node: a set of them is one 64-bit word */
 #define GPUS_HOST_MAX    NEAR_HOSTS /* physical GPUs */
 #define GPUS_TEXT        96
-#define GPUS_TYPE        (AMOUNT_TYPE_MAX + 1)
+#define GPUS_TYPE        (GPUS_BY_TYPE_NAME_MAX + 1)
 #define GPUS_LINKS       18 /* NVLinks of one GPU (NVML_NVLINK_MAX_LINKS) */
 #define GPUS_LINK_SWITCH "switch"
 

@@ -78,9 +78,9 @@ static void close_if(int *fd)
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-void helper_probe(uint64_t number)
+void driver_process_probe(uint64_t number)
 {
-	struct shared *s = helper_memory(sizeof(*s));
+	struct shared *s = driver_process_memory(sizeof(*s));
 
 	(void)number;
 	alarm(s->alarm_s);
@@ -112,10 +112,10 @@ static int start_child(struct gpu_probe *p, struct error *err)
 {
 	int ends[2] = { -1, -1 }, memory;
 
-	p->shared = helper_memory_new(sizeof(*p->shared), &memory);
+	p->shared = driver_process_memory_new(sizeof(*p->shared), &memory);
 	if (p->shared && pipe2(ends, O_CLOEXEC) == 0) {
 		put_question(p, p->shared);
-		p->pidfd = helper_start(HELPER_PROBE, 0, ends[1], memory, &p->pid);
+		p->pidfd = driver_process_start(DRIVER_PROCESS_PROBE, 0, ends[1], memory, &p->pid);
 	}
 	if (p->pidfd < 0) {
 		error_set(err, ERR_SYSTEM, "cannot look at the GPUs: %s", strerror(errno));

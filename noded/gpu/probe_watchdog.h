@@ -15,7 +15,7 @@
  * The launcher probes as root, because a node's first call of NVML may have to make the device
  * nodes; `gnoded --inventory` probes as the calling user. The network half never loads the library.
  *
- * The child is a helper (driver_process.h).
+ * The child is a driver process (driver_process.h).
  */
 #ifndef NODED_PROBE_WATCHDOG_H
 #define NODED_PROBE_WATCHDOG_H

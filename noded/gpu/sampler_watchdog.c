@@ -79,23 +79,23 @@ static uint64_t cpu_us(void)
 	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 }
 
-void helper_sampler(uint64_t skip)
+void driver_process_sampler(uint64_t skip)
 {
-	struct shared *shared = helper_memory(sizeof(*shared));
+	struct shared *shared = driver_process_memory(sizeof(*shared));
 	struct gpu_sampling *sampling;
 	uint64_t before = cpu_us();
 	char c;
 
 	signal(SIGPIPE, SIG_IGN);
 	sampling = gpu_sampling_new(skip, &shared->at);
-	while (sampling && read(HELPER_PARENT, &c, 1) == 1) {
+	while (sampling && read(DRIVER_PROCESS_PARENT, &c, 1) == 1) {
 		if (shared->n)
 			gpu_sampling_take_memory(sampling, shared->uuids, shared->n, &shared->uses);
 		else
 			gpu_sampling_take(sampling, &shared->uses);
 		shared->cpu_us = cpu_us() - before;
 		before += shared->cpu_us;
-		if (write(HELPER_PARENT, &c, 1) != 1)
+		if (write(DRIVER_PROCESS_PARENT, &c, 1) != 1)
 			break;
 	}
 }
@@ -135,10 +135,11 @@ static int start_child(struct gpu_sampler *s, struct error *err)
 		return error_set(err, ERR_SYSTEM,
 		        "cannot watch the GPUs: who did hangs in the kernel and cannot be killed");
 	close_if(&s->stuck_in_all);
-	s->shared = helper_memory_new(sizeof(*s->shared), &memory);
+	s->shared = driver_process_memory_new(sizeof(*s->shared), &memory);
 	if (s->shared && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
 		s->shared->at.gpu = DISCOVER_NO_GPU;
-		s->pidfd = helper_start(HELPER_SAMPLER, skip, ends[1], memory, &s->pid);
+		s->pidfd = driver_process_start(
+		        DRIVER_PROCESS_SAMPLER, skip, ends[1], memory, &s->pid);
 	}
 	if (s->pidfd < 0) {
 		error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));

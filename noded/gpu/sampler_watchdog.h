@@ -1,10 +1,10 @@
 /* sampler_watchdog.h - samples GPUs, and leaves out those where a driver call hangs or crashes
  *
- * Like probe_watchdog.h, for repeated queries: a helper (driver_process.h) opens the driver's
- * library once and samples (nvml_usage.h) at each request, into memory that both processes share. A
- * helper that crashes, or has not answered when the answer is taken, is killed; the next helper
- * leaves out the GPU that it was querying, until gpu_sampler_rest(). A child that cannot be killed
- * is abandoned and its GPU is not queried again as long as the child exists.
+ * Like probe_watchdog.h, for repeated queries: a driver process (driver_process.h) opens the
+ * driver's library once and samples (nvml_usage.h) at each request, into memory that both processes
+ * share. A process that crashes, or has not answered when the answer is taken, is killed; the next
+ * process leaves out the GPU that it was querying, until gpu_sampler_rest(). A child that cannot be
+ * killed is abandoned and its GPU is not queried again as long as the child exists.
  *
  * The child lives from the first request to gpu_sampler_rest(). It rests while no run holds a GPU:
  * then the GPUs are sampled in pulses, each with a child of its own (watch/usage_sampling.c).

@@ -63,10 +63,10 @@ static bool send_event(const struct watcher *w, const struct nvml_event *event)
 		if (w->gpus[i].device == event->device)
 			memcpy(told.uuid, w->gpus[i].uuid, sizeof(told.uuid));
 	}
-	return write(HELPER_PARENT, &told, sizeof(told)) == (ssize_t)sizeof(told);
+	return write(DRIVER_PROCESS_PARENT, &told, sizeof(told)) == (ssize_t)sizeof(told);
 }
 
-void helper_events(uint64_t leave_out)
+void driver_process_events(uint64_t leave_out)
 {
 	static struct watcher w;
 	struct nvml *nvml = &w.nvml;
@@ -132,7 +132,7 @@ int gpu_events_start(struct gpu_events *e, uint64_t leave_out, struct error *err
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return error_set(
 		        err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
-	pidfd = helper_start(HELPER_EVENTS, leave_out, ends[1], -1, &pid);
+	pidfd = driver_process_start(DRIVER_PROCESS_EVENTS, leave_out, ends[1], -1, &pid);
 	if (pidfd < 0)
 		error_set(err, ERR_SYSTEM, "cannot wait for GPU events: %s", strerror(errno));
 	close(ends[1]);

@@ -315,7 +315,7 @@ static int open_parts(struct launcher *l, int sock, struct error *err)
 	loop->munge = mcred_munge_new(l->options->munge_socket, l->options->munge_socket_2);
 	if (!l->base || !loop->munge)
 		abort();
-	if ((loop->news = ctl_socket(l->dirs->rundir, CTL_NOTIFY_SOCKET, err)) < 0 ||
+	if ((loop->news = order_socket_open(l->dirs->rundir, NOTIFY_SOCKET_NAME, err)) < 0 ||
 	        !(l->pool = worker_pool_new(l->base, &ask, err)) ||
 	        !(l->disk = worker_pool_new(l->base, &disk, err)) ||
 	        !(l->signature_uses = signature_uses_new(l->dirs->spool, oldest, err)))

@@ -105,7 +105,7 @@ static void finish_lost(struct run *r)
 	contain_free(r->leaf);
 	r->leaf = NULL;
 	if (run_read(r, RECORD_LAUNCH, &gpusched__launch_record__descriptor, &launch) == 1) {
-		journal_gone((Gpusched__LaunchRecord *)launch);
+		checker_facts_gone((Gpusched__LaunchRecord *)launch);
 		protobuf_c_message_free_unpacked(launch, NULL);
 	}
 	run_write_exit(r, report);

@@ -204,7 +204,7 @@ static int launch_in_dir(struct start *s, const struct node_user *user,
 		goto out;
 	if (rundir_make(l->dirs->spool_runs, s->run->name, &owner, s->order->script.data,
 	            s->order->script.len, err) < 0 ||
-	        (fds[1] = ctl_socket(dir, CTL_SOCKET, err)) < 0) {
+	        (fds[1] = order_socket_open(dir, ORDER_SOCKET_NAME, err)) < 0) {
 		*node = true;
 		goto take_back;
 	}

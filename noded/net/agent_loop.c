@@ -15,8 +15,8 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 
-struct node {
-	struct node_config config;
+struct agent_loop {
+	struct agent_loop_config config;
 	struct agent *agent;
 	struct convert *convert; /* of the present event and its effects */
 	struct link *link;
@@ -38,7 +38,7 @@ static struct clocks clocks_now(void)
 
 /* --- effects --------------------------------------------------------------------------------- */
 
-static void send_message(struct node *node, const struct agent_effect *effect)
+static void send_message(struct agent_loop *node, const struct agent_effect *effect)
 {
 	const ProtobufCMessage *message;
 	struct error err;
@@ -51,21 +51,21 @@ static void send_message(struct node *node, const struct agent_effect *effect)
 		log_error("node %s: %s", node->config.facts->node, err.text);
 }
 
-static void send_register(struct node *node, const struct agent_effect *effect)
+static void send_register(struct agent_loop *node, const struct agent_effect *effect)
 {
 	FAILPOINT(agent_before_register);
 	send_message(node, effect);
 	FAILPOINT(agent_after_register);
 }
 
-static void send_report(struct node *node, const struct agent_effect *effect)
+static void send_report(struct agent_loop *node, const struct agent_effect *effect)
 {
 	FAILPOINT(agent_before_report);
 	send_message(node, effect);
 	FAILPOINT(agent_after_report);
 }
 
-static void tell_launcher(struct node *node, const struct agent_effect *effect)
+static void tell_launcher(struct agent_loop *node, const struct agent_effect *effect)
 {
 	unsigned type;
 	const ProtobufCMessage *message =
@@ -74,27 +74,27 @@ static void tell_launcher(struct node *node, const struct agent_effect *effect)
 	node->config.launcher->tell(node->config.arg, effect, type, message);
 }
 
-static void tell_start(struct node *node, const struct agent_effect *effect)
+static void tell_start(struct agent_loop *node, const struct agent_effect *effect)
 {
 	FAILPOINT(agent_before_tell_start);
 	tell_launcher(node, effect);
 	FAILPOINT(agent_after_tell_start);
 }
 
-static void tell_forget(struct node *node, const struct agent_effect *effect)
+static void tell_forget(struct agent_loop *node, const struct agent_effect *effect)
 {
 	FAILPOINT(agent_before_tell_forget);
 	tell_launcher(node, effect);
 }
 
-static void lose_streams(struct node *node)
+static void lose_streams(struct agent_loop *node)
 {
 	node->session = 0;
 	if (node->config.launcher->stream_lost)
 		node->config.launcher->stream_lost(node->config.arg);
 }
 
-static void close_session(struct node *node, const struct agent_effect *effect)
+static void close_session(struct agent_loop *node, const struct agent_effect *effect)
 {
 	log_msg(node->config.quiet ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
 	        "node %s: session closed: %s", node->config.facts->node, effect->text);
@@ -103,13 +103,13 @@ static void close_session(struct node *node, const struct agent_effect *effect)
 		lose_streams(node);
 }
 
-static void log_effect(struct node *node, const struct agent_effect *effect)
+static void log_effect(struct agent_loop *node, const struct agent_effect *effect)
 {
 	log_warning("node %s: %s", node->config.facts->node, effect->text);
 }
 
 static void (*const carry_out[AGENT_EFFECT_COUNT])(
-        struct node *node, const struct agent_effect *effect) = {
+        struct agent_loop *node, const struct agent_effect *effect) = {
 	[AGENT_SEND_REGISTER] = send_register,
 	[AGENT_SEND_REPORT] = send_report,
 	[AGENT_SEND_HEARTBEAT] = send_message,
@@ -123,7 +123,7 @@ static void (*const carry_out[AGENT_EFFECT_COUNT])(
 	[AGENT_NOTE] = log_effect,
 };
 
-static void arm_timer(struct node *node, struct clocks now)
+static void arm_timer(struct agent_loop *node, struct clocks now)
 {
 	usec_t at = agent_next_timer(node->agent), wait = at > now.mono ? at - now.mono : 0;
 	struct timeval tv = { .tv_sec = wait / 1000000, .tv_usec = wait % 1000000 };
@@ -134,7 +134,7 @@ static void arm_timer(struct node *node, struct clocks now)
 		evtimer_add(node->timer, &tv);
 }
 
-static void apply(struct node *node, const struct agent_event *event)
+static void apply(struct agent_loop *node, const struct agent_event *event)
 {
 	struct clocks now = clocks_now();
 	const struct agent_effect *effects;
@@ -163,7 +163,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 static void on_up(void *arg, uint64_t session)
 {
-	struct node *node = arg;
+	struct agent_loop *node = arg;
 	struct node_facts *facts = node->config.facts;
 
 	node->session = session;
@@ -174,7 +174,7 @@ static void on_up(void *arg, uint64_t session)
 	apply(arg, &(struct agent_event){ .kind = AGENT_SESSION_UP, .session = session });
 }
 
-static void log_registered(struct node *node, uint64_t epoch)
+static void log_registered(struct agent_loop *node, uint64_t epoch)
 {
 	struct agent_stats stats;
 
@@ -188,7 +188,7 @@ static void log_registered(struct node *node, uint64_t epoch)
 	        (unsigned long long)epoch);
 }
 
-void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *message)
+void agent_loop_send_stream(struct agent_loop *node, unsigned type, const ProtobufCMessage *message)
 {
 	struct error err;
 
@@ -196,17 +196,17 @@ void node_send_stream(struct node *node, unsigned type, const ProtobufCMessage *
 		log_error("node %s: %s", node->config.facts->node, err.text);
 }
 
-void node_send_used(struct node *node, const ProtobufCMessage *message)
+void agent_loop_send_used(struct agent_loop *node, const ProtobufCMessage *message)
 {
 	struct agent_stats stats;
 
 	agent_stats(node->agent, &stats);
-	if (stats.registered && !stats.stale && !node_is_full(node))
-		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_USED, message);
+	if (stats.registered && !stats.stale && !agent_loop_is_full(node))
+		agent_loop_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_USED, message);
 }
 
 /* Is there a registered session whose controller's orders count? */
-static bool is_heard(const struct node *node)
+static bool is_heard(const struct agent_loop *node)
 {
 	struct agent_stats stats;
 
@@ -214,27 +214,27 @@ static bool is_heard(const struct node *node)
 	return stats.registered && !stats.stale;
 }
 
-void node_send_load(struct node *node, const ProtobufCMessage *message)
+void agent_loop_send_load(struct agent_loop *node, const ProtobufCMessage *message)
 {
-	if (node->takes_load && is_heard(node) && !node_is_full(node))
-		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_LOAD, message);
+	if (node->takes_load && is_heard(node) && !agent_loop_is_full(node))
+		agent_loop_send_stream(node, GPUSCHED__MSG_TYPE__MSG_RUNS_LOAD, message);
 }
 
-void node_tell_gpus(struct node *node, const ProtobufCMessage *message)
+void agent_loop_tell_gpus(struct agent_loop *node, const ProtobufCMessage *message)
 {
 	const Gpusched__GpuReport *m = (const Gpusched__GpuReport *)message;
 
 	if (node->takes_faults && is_heard(node) && (m->n_faults || m->n_looked))
-		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, message);
+		agent_loop_send_stream(node, GPUSCHED__MSG_TYPE__MSG_GPU_REPORT, message);
 }
 
-static void take_gpus(struct node *node, unsigned type, const ProtobufCMessage *message)
+static void take_gpus(struct agent_loop *node, unsigned type, const ProtobufCMessage *message)
 {
 	if (node->config.launcher->gpus && is_heard(node))
 		node->config.launcher->gpus(node->config.arg, type, message);
 }
 
-bool node_is_full(const struct node *node)
+bool agent_loop_is_full(const struct agent_loop *node)
 {
 	return link_full(node->link, node->session);
 }
@@ -246,7 +246,7 @@ static bool is_stream(unsigned type)
 	               type <= GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE);
 }
 
-static void take_stream(struct node *node, unsigned type, const ProtobufCMessage *message)
+static void take_stream(struct agent_loop *node, unsigned type, const ProtobufCMessage *message)
 {
 	Gpusched__StreamClose m = GPUSCHED__STREAM_CLOSE__INIT;
 	char none[] = "this node only pretends: nothing runs there";
@@ -257,13 +257,13 @@ static void take_stream(struct node *node, unsigned type, const ProtobufCMessage
 		m.stream = ((const Gpusched__StreamOpen *)message)->stream;
 		m.code = ERR_NODE_STATE;
 		m.text = none;
-		node_send_stream(node, GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE, &m.base);
+		agent_loop_send_stream(node, GPUSCHED__MSG_TYPE__MSG_STREAM_CLOSE, &m.base);
 	}
 }
 
 static void on_writable(void *arg, uint64_t session)
 {
-	struct node *node = arg;
+	struct agent_loop *node = arg;
 
 	(void)session;
 	if (node->config.launcher->stream_room)
@@ -271,7 +271,7 @@ static void on_writable(void *arg, uint64_t session)
 }
 
 /* Pass settings of a valid controller to the launcher, which decides about them. */
-static void take_settings(struct node *node, const ProtobufCMessage *message)
+static void take_settings(struct agent_loop *node, const ProtobufCMessage *message)
 {
 	struct agent_stats stats;
 
@@ -280,7 +280,7 @@ static void take_settings(struct node *node, const ProtobufCMessage *message)
 		node->config.launcher->settings(node->config.arg, message);
 }
 
-static void registered(struct node *node, const Gpusched__Registered *m)
+static void registered(struct agent_loop *node, const Gpusched__Registered *m)
 {
 	log_registered(node, m->epoch);
 	node->takes_faults = m->takes_faults;
@@ -291,7 +291,7 @@ static void registered(struct node *node, const Gpusched__Registered *m)
 
 static void on_message(void *arg, uint64_t session, unsigned type, const ProtobufCMessage *message)
 {
-	struct node *node = arg;
+	struct agent_loop *node = arg;
 	struct agent_event event;
 	struct error err;
 
@@ -324,7 +324,7 @@ static void on_message(void *arg, uint64_t session, unsigned type, const Protobu
 /* A repeated error is logged once. */
 static void on_down(void *arg, uint64_t session, const struct error *why, unsigned retry_ms)
 {
-	struct node *node = arg;
+	struct agent_loop *node = arg;
 	bool again = strcmp(node->trouble, why->text) == 0 || node->config.quiet;
 
 	log_msg(again ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING,
@@ -342,7 +342,7 @@ static void on_down(void *arg, uint64_t session, const struct error *why, unsign
 static void on_credential(
         void *arg, uint64_t session, const void *payload, size_t len, uint32_t restrict_uid)
 {
-	struct node *node = arg;
+	struct agent_loop *node = arg;
 
 	node->config.launcher->credential(node->config.arg, session, payload, len, restrict_uid);
 }
@@ -359,7 +359,7 @@ static const struct link_ops own_credential = {
 	.credential = on_credential,
 };
 
-void node_register_again(struct node *node)
+void agent_loop_register_again(struct agent_loop *node)
 {
 	uint64_t session = node->session;
 
@@ -372,7 +372,7 @@ void node_register_again(struct node *node)
 
 /* --- the launcher ---------------------------------------------------------------------------- */
 
-void node_event(struct node *node, const struct agent_event *event)
+void agent_loop_event(struct agent_loop *node, const struct agent_event *event)
 {
 	apply(node, event);
 	if (event->kind == AGENT_LAUNCHER_HELLO)
@@ -381,8 +381,8 @@ void node_event(struct node *node, const struct agent_event *event)
 		link_want(node->link, false);
 }
 
-int node_launcher_message(
-        struct node *node, unsigned type, const ProtobufCMessage *message, struct error *err)
+int agent_loop_launcher_message(
+        struct agent_loop *node, unsigned type, const ProtobufCMessage *message, struct error *err)
 {
 	struct agent_event event;
 
@@ -390,21 +390,21 @@ int node_launcher_message(
 		convert_clear(node->convert);
 		return -1;
 	}
-	node_event(node, &event);
+	agent_loop_event(node, &event);
 	return 0;
 }
 
-void node_credential(
-        struct node *node, uint64_t session, const char *credential, const struct error *err)
+void agent_loop_credential(
+        struct agent_loop *node, uint64_t session, const char *credential, const struct error *err)
 {
 	link_credential(node->link, session, credential, err);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-struct node *node_new(const struct node_config *config)
+struct agent_loop *agent_loop_new(const struct agent_loop_config *config)
 {
-	struct node *node = xcalloc(1, sizeof(*node));
+	struct agent_loop *node = xcalloc(1, sizeof(*node));
 
 	node->config = *config;
 	node->agent = agent_new();
@@ -417,7 +417,7 @@ struct node *node_new(const struct node_config *config)
 	return node;
 }
 
-void node_free(struct node *node)
+void agent_loop_free(struct agent_loop *node)
 {
 	if (!node)
 		return;
@@ -428,12 +428,12 @@ void node_free(struct node *node)
 	free(node);
 }
 
-const char *node_trouble(const struct node *node)
+const char *agent_loop_trouble(const struct agent_loop *node)
 {
 	return node->trouble;
 }
 
-const struct agent *node_agent(const struct node *node)
+const struct agent *agent_loop_agent(const struct agent_loop *node)
 {
 	return node->agent;
 }

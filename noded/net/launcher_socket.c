@@ -15,18 +15,19 @@
 #include "common/net/frame.h"
 #include "common/net/msg.h"
 
-struct bridge {
+struct launcher_socket {
 	struct bufferevent *bev;
 	struct frame_reader *reader;
 	struct arena *arena;
-	const struct bridge_ops *ops;
+	const struct launcher_socket_ops *ops;
 	void *arg;
 	bool gone;
-	struct event *fault; /* calls gone() from the loop, not from within bridge_send() */
+	struct event
+	        *fault; /* calls gone() from the loop, not from within launcher_socket_send() */
 	struct error why;
 };
 
-static void give_up_launcher(struct bridge *b)
+static void give_up_launcher(struct launcher_socket *b)
 {
 	if (b->gone)
 		return;
@@ -37,7 +38,7 @@ static void give_up_launcher(struct bridge *b)
 
 static void on_fault(evutil_socket_t fd, short what, void *arg)
 {
-	struct bridge *b = arg;
+	struct launcher_socket *b = arg;
 
 	(void)fd;
 	(void)what;
@@ -46,7 +47,7 @@ static void on_fault(evutil_socket_t fd, short what, void *arg)
 
 /* --- from the launcher ----------------------------------------------------------------------- */
 
-static void take_credential(struct bridge *b, const Gpusched__LauncherCred *m)
+static void take_credential(struct launcher_socket *b, const Gpusched__LauncherCred *m)
 {
 	struct error err;
 
@@ -55,7 +56,7 @@ static void take_credential(struct bridge *b, const Gpusched__LauncherCred *m)
 	b->ops->credential(b->arg, m->id, m->error ? NULL : m->credential, &err);
 }
 
-static int take_frame(struct bridge *b, const struct frame *f, struct error *err)
+static int take_frame(struct launcher_socket *b, const struct frame *f, struct error *err)
 {
 	ProtobufCMessage *m = msg_unpack(f->type, f->body, f->len, b->arena, err);
 
@@ -67,7 +68,7 @@ static int take_frame(struct bridge *b, const struct frame *f, struct error *err
 	return 0;
 }
 
-static int take_frames(struct bridge *b, struct error *err)
+static int take_frames(struct launcher_socket *b, struct error *err)
 {
 	struct frame f;
 	int rc;
@@ -82,7 +83,7 @@ static int take_frames(struct bridge *b, struct error *err)
 static void on_read(struct bufferevent *bev, void *arg)
 {
 	struct evbuffer *in = bufferevent_get_input(bev);
-	struct bridge *b = arg;
+	struct launcher_socket *b = arg;
 	size_t n, used;
 
 	while (!b->gone && (n = evbuffer_get_contiguous_space(in))) {
@@ -99,7 +100,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
-	struct bridge *b = arg;
+	struct launcher_socket *b = arg;
 
 	(void)bev;
 	if (what & BEV_EVENT_EOF)
@@ -119,7 +120,7 @@ static void wipe_and_free(const void *bytes, size_t len, void *arg)
 	free((void *)bytes);
 }
 
-void bridge_send(struct bridge *b, unsigned type, const ProtobufCMessage *message)
+void launcher_socket_send(struct launcher_socket *b, unsigned type, const ProtobufCMessage *message)
 {
 	struct evbuffer *out = bufferevent_get_output(b->bev);
 	uint8_t *bytes;
@@ -127,7 +128,7 @@ void bridge_send(struct bridge *b, unsigned type, const ProtobufCMessage *messag
 
 	if (b->gone)
 		return;
-	if (evbuffer_get_length(out) > BRIDGE_QUEUE_MAX) {
+	if (evbuffer_get_length(out) > LAUNCHER_SOCKET_QUEUE_MAX) {
 		error_set(&b->why, ERR_SYSTEM, "the launcher takes nothing any more");
 		give_up_launcher(b);
 	} else if (frame_pack(type, 0, message, &bytes, &len, &b->why) < 0) {
@@ -138,8 +139,8 @@ void bridge_send(struct bridge *b, unsigned type, const ProtobufCMessage *messag
 	}
 }
 
-void bridge_ask_credential(
-        struct bridge *b, uint64_t id, const void *payload, size_t len, uint32_t restrict_uid)
+void launcher_socket_ask_credential(struct launcher_socket *b, uint64_t id, const void *payload,
+        size_t len, uint32_t restrict_uid)
 {
 	Gpusched__LauncherCred m = GPUSCHED__LAUNCHER_CRED__INIT;
 
@@ -147,14 +148,15 @@ void bridge_ask_credential(
 	m.payload.data = (uint8_t *)payload;
 	m.payload.len = len;
 	m.restrict_uid = restrict_uid;
-	bridge_send(b, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, &m.base);
+	launcher_socket_send(b, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_CRED, &m.base);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-struct bridge *bridge_new(struct event_base *base, int fd, const struct bridge_ops *ops, void *arg)
+struct launcher_socket *launcher_socket_new(
+        struct event_base *base, int fd, const struct launcher_socket_ops *ops, void *arg)
 {
-	struct bridge *b = xcalloc(1, sizeof(*b));
+	struct launcher_socket *b = xcalloc(1, sizeof(*b));
 
 	b->ops = ops;
 	b->arg = arg;
@@ -169,7 +171,7 @@ struct bridge *bridge_new(struct event_base *base, int fd, const struct bridge_o
 	return b;
 }
 
-void bridge_free(struct bridge *b)
+void launcher_socket_free(struct launcher_socket *b)
 {
 	if (!b)
 		return;

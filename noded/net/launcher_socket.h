@@ -14,30 +14,33 @@
 
 #include "common/base/error.h"
 
-#define BRIDGE_QUEUE_MAX (256u << 20) /* bytes that a stalled launcher may leave unread */
+#define LAUNCHER_SOCKET_QUEUE_MAX (256u << 20) /* bytes that a stalled launcher may leave unread */
 
 struct event_base;
-struct bridge;
+struct launcher_socket;
 
-struct bridge_ops {
-	/* LauncherHello or RunReport; good until return. -1: the bridge closes the connection. */
+struct launcher_socket_ops {
+	/* LauncherHello or RunReport; good until return. -1: the connection is closed. */
 	int (*message)(
 	        void *arg, unsigned type, const ProtobufCMessage *message, struct error *err);
-	/* The answer to bridge_ask_credential(): the credential, or NULL and why not. */
+	/* The answer to launcher_socket_ask_credential(): the credential, or NULL and why not. */
 	void (*credential)(void *arg, uint64_t id, const char *credential, const struct error *err);
 	/* The launcher has ended, or sent a message that makes no sense. No further callback comes;
-	 * the bridge may be freed at any time. */
+	 * launcher_socket_free() may be called at any time. */
 	void (*gone)(void *arg, const struct error *why);
 };
 
 /* Takes `fd` over. */
-struct bridge *bridge_new(struct event_base *base, int fd, const struct bridge_ops *ops, void *arg);
-void bridge_free(struct bridge *bridge); /* closes the pair, so the launcher ends. NULL is fine */
+struct launcher_socket *launcher_socket_new(
+        struct event_base *base, int fd, const struct launcher_socket_ops *ops, void *arg);
+void launcher_socket_free(struct launcher_socket
+                *launcher_socket); /* closes the pair, so the launcher ends. NULL is fine */
 
-void bridge_send(struct bridge *bridge, unsigned type, const ProtobufCMessage *message);
+void launcher_socket_send(
+        struct launcher_socket *launcher_socket, unsigned type, const ProtobufCMessage *message);
 
 /* `payload` is a secret; it is copied, and the copy wiped when it has been sent. */
-void bridge_ask_credential(
-        struct bridge *bridge, uint64_t id, const void *payload, size_t len, uint32_t restrict_uid);
+void launcher_socket_ask_credential(struct launcher_socket *launcher_socket, uint64_t id,
+        const void *payload, size_t len, uint32_t restrict_uid);
 
 #endif

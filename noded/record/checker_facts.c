@@ -51,7 +51,7 @@ static void append(const char *line, int len)
 	close(fd);
 }
 
-void journal_start(const Gpusched__LaunchRecord *launch)
+void checker_facts_start(const Gpusched__LaunchRecord *launch)
 {
 	const Gpusched__RunReport *r = launch->report;
 	uint64_t gpus = 0;
@@ -66,7 +66,7 @@ void journal_start(const Gpusched__LaunchRecord *launch)
 	                clock_us(CLOCK_MONOTONIC)));
 }
 
-void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig)
+void checker_facts_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig)
 {
 	char line[256], node[80], id[64];
 
@@ -75,7 +75,7 @@ void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned s
 	                     code, sig, clock_us(CLOCK_MONOTONIC)));
 }
 
-void journal_gone(const Gpusched__LaunchRecord *launch)
+void checker_facts_gone(const Gpusched__LaunchRecord *launch)
 {
 	char line[256], node[80], id[64];
 

@@ -13,14 +13,14 @@
 
 #ifdef ENABLE_FAILPOINTS
 /* `env` is the run's: it names the node. */
-void journal_start(const Gpusched__LaunchRecord *launch);
-void journal_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig);
+void checker_facts_start(const Gpusched__LaunchRecord *launch);
+void checker_facts_end(const Gpusched__LaunchRecord *launch, unsigned code, unsigned sig);
 /* Written by the launcher: nothing is left of the run, and how it ended is unknown. */
-void journal_gone(const Gpusched__LaunchRecord *launch);
+void checker_facts_gone(const Gpusched__LaunchRecord *launch);
 #else
-#define journal_start(launch)          ((void)0)
-#define journal_end(launch, code, sig) ((void)0)
-#define journal_gone(launch)           ((void)0)
+#define checker_facts_start(launch)          ((void)0)
+#define checker_facts_end(launch, code, sig) ((void)0)
+#define checker_facts_gone(launch)           ((void)0)
 #endif
 
 #endif

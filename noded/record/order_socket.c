@@ -22,7 +22,7 @@ static const ProtobufCMessageDescriptor *order_desc(unsigned type)
 		return &gpusched__signal_run__descriptor;
 	case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
 		return &gpusched__suspend_run__descriptor;
-	case CTL_NOTE:
+	case ORDER_SOCKET_NOTE:
 		return &gpusched__run_note__descriptor;
 	default:
 		return NULL;
@@ -35,7 +35,7 @@ static void address_of(int dirfd, const char *name, struct sockaddr_un *sa)
 	snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/%s", dirfd, name);
 }
 
-int ctl_socket(int dirfd, const char *name, struct error *err)
+int order_socket_open(int dirfd, const char *name, struct error *err)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un sa;
@@ -53,7 +53,7 @@ int ctl_socket(int dirfd, const char *name, struct error *err)
 	return error_set(err, ERR_SYSTEM, "cannot make the socket '%s': %s", name, strerror(saved));
 }
 
-int ctl_send(int dirfd, const char *name, const void *bytes, size_t len)
+int order_socket_send(int dirfd, const char *name, const void *bytes, size_t len)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un sa;
@@ -70,38 +70,38 @@ int ctl_send(int dirfd, const char *name, const void *bytes, size_t len)
 	return n < 0 ? -1 : 0;
 }
 
-bool ctl_nobody(int error)
+bool order_socket_no_receiver(int error)
 {
 	return error == ENOENT || error == ECONNREFUSED;
 }
 
-int ctl_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[CTL_MAX])
+int order_socket_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[ORDER_SOCKET_MAX])
 {
 	size_t len = protobuf_c_message_get_packed_size(m);
 
-	if (len > CTL_MAX - HEAD_LEN)
+	if (len > ORDER_SOCKET_MAX - HEAD_LEN)
 		return -1;
-	put_u16(out, CTL_VERSION);
+	put_u16(out, ORDER_SOCKET_VERSION);
 	put_u16(out + 2, (uint16_t)type);
 	protobuf_c_message_pack(m, out + HEAD_LEN);
 	return (int)(len + HEAD_LEN);
 }
 
-int ctl_receive(int fd, unsigned *type, ProtobufCMessage **m, struct error *err)
+int order_socket_receive(int fd, unsigned *type, ProtobufCMessage **m, struct error *err)
 {
-	uint8_t b[CTL_MAX];
+	uint8_t b[ORDER_SOCKET_MAX];
 	ssize_t n = recv(fd, b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
 	const ProtobufCMessageDescriptor *desc;
 	unsigned version, t;
 
 	if (n < 0)
 		return 0;
-	if (n < HEAD_LEN || n > CTL_MAX)
+	if (n < HEAD_LEN || n > ORDER_SOCKET_MAX)
 		return error_set(err, ERR_PROTOCOL, "an order of %zd bytes", n);
 	version = get_u16(b);
 	t = get_u16(b + 2);
 	desc = order_desc(t);
-	if (version < CTL_VERSION_OLDEST || version > CTL_VERSION || !desc)
+	if (version < ORDER_SOCKET_VERSION_OLDEST || version > ORDER_SOCKET_VERSION || !desc)
 		return error_set(err, ERR_PROTOCOL, "an order of version %u, type %u", version, t);
 	*m = protobuf_c_message_unpack(desc, NULL, (size_t)n - HEAD_LEN, b + HEAD_LEN);
 	if (!*m)

@@ -12,7 +12,8 @@
  *
  * Both sockets lie in directories that only the agent's user can enter. Paths may be longer than
  * sun_path: they go through /proc/self/fd/DIRFD. A launcher and the shepherds of the previous
- * release understand each other: versions CTL_VERSION_OLDEST to CTL_VERSION are accepted.
+ * release understand each other: versions ORDER_SOCKET_VERSION_OLDEST to ORDER_SOCKET_VERSION are
+ * accepted.
  */
 #ifndef NODED_ORDER_SOCKET_H
 #define NODED_ORDER_SOCKET_H
@@ -24,29 +25,31 @@
 #include "common/base/error.h"
 #include "common/gpusched.pb-c.h"
 
-#define CTL_NOTE 0x8000 /* RunNote: not from the controller, so it has no number of MsgType */
+#define ORDER_SOCKET_NOTE \
+	0x8000 /* RunNote: not from the controller, so it has no number of MsgType */
 
-#define CTL_VERSION        1
-#define CTL_VERSION_OLDEST 1
-#define CTL_MAX            4096 /* bytes of a datagram */
-#define CTL_SOCKET         "ctl"
-#define CTL_NOTIFY_SOCKET  "notify"
+#define ORDER_SOCKET_VERSION        1
+#define ORDER_SOCKET_VERSION_OLDEST 1
+#define ORDER_SOCKET_MAX            4096 /* bytes of a datagram */
+#define ORDER_SOCKET_NAME           "ctl"
+#define NOTIFY_SOCKET_NAME          "notify"
 
 /* A datagram socket bound to `name` in the directory (replacing what is there), mode 0600,
  * close-on-exec, not blocking. -1 with ERR_SYSTEM. */
-int ctl_socket(int dirfd, const char *name, struct error *err);
+int order_socket_open(int dirfd, const char *name, struct error *err);
 
 /* Send to the socket `name` in the directory. 0; -1 with errno. Either no process receives there
- * (ctl_nobody()), or a later ctl_send() may succeed: the socket is full, or memory is short. */
-int ctl_send(int dirfd, const char *name, const void *bytes, size_t len);
-bool ctl_nobody(int error);
+ * (order_socket_no_receiver()), or a later order_socket_send() may succeed: the socket is full, or
+ * memory is short. */
+int order_socket_send(int dirfd, const char *name, const void *bytes, size_t len);
+bool order_socket_no_receiver(int error);
 
 /* An order as a datagram. Returns its length; -1: it does not fit. The launcher must shorten long
  * strings first. */
-int ctl_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[CTL_MAX]);
+int order_socket_pack(unsigned type, const ProtobufCMessage *m, uint8_t out[ORDER_SOCKET_MAX]);
 
 /* Read one order. 1: *type and *m (protobuf_c_message_free_unpacked), 0: none is waiting, -1 with
  * ERR_PROTOCOL: it is no valid order; it was removed from the socket. */
-int ctl_receive(int fd, unsigned *type, ProtobufCMessage **m, struct error *err);
+int order_socket_receive(int fd, unsigned *type, ProtobufCMessage **m, struct error *err);
 
 #endif

@@ -28,8 +28,8 @@ void run_send_waiting(struct run *r)
 			continue;
 		if (dir < 0)
 			dir = run_dir(r, false);
-		if ((dir < 0 || ctl_send(dir, CTL_SOCKET, w->bytes, w->len) < 0) &&
-		        !ctl_nobody(errno)) {
+		if ((dir < 0 || order_socket_send(dir, ORDER_SOCKET_NAME, w->bytes, w->len) < 0) &&
+		        !order_socket_no_receiver(errno)) {
 			run_set_timer(r, AGAIN_MS);
 			break;
 		}
@@ -44,8 +44,8 @@ void run_send_waiting(struct run *r)
 void run_pass_on(struct run *r, enum run_order_kind kind, unsigned type, const ProtobufCMessage *m)
 {
 	struct run_order_bytes *w = &r->waiting[kind];
-	uint8_t b[CTL_MAX];
-	int len = ctl_pack(type, m, b);
+	uint8_t b[ORDER_SOCKET_MAX];
+	int len = order_socket_pack(type, m, b);
 
 	if (len < 0) {
 		log_warning("run %s: order not passed on: its strings are too long", r->name);
@@ -83,7 +83,7 @@ void run_over_memory(struct run *r, enum overmem_policy policy, const char *text
 	}
 	note.text = (char *)(uintptr_t)text;
 	note.tell = policy == OVERMEM_WARN;
-	run_pass_on(r, RUN_ORDER_NOTE, CTL_NOTE, &note.base);
+	run_pass_on(r, RUN_ORDER_NOTE, ORDER_SOCKET_NOTE, &note.base);
 	run_report_set(&r->report->detail, text);
 	run_send_report(r);
 }

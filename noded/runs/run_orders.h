@@ -12,7 +12,8 @@
 #include "noded/runs/runs.h"
 #include "noded/usage/gpu_memory_limit.h"
 
-/* Send an order of this type (enum of gpusched.proto, or CTL_NOTE) to the run's shepherd. */
+/* Send an order of this type (enum of gpusched.proto, or ORDER_SOCKET_NOTE) to the run's
+ * shepherd. */
 void run_pass_on(struct run *r, enum run_order_kind kind, unsigned type, const ProtobufCMessage *m);
 /* Send again what waits. */
 void run_send_waiting(struct run *r);

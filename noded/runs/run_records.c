@@ -87,7 +87,7 @@ void run_take_back_use(struct run *r)
 void run_remove_records(const struct run *r)
 {
 	static const char *const names[] = { RECORD_LAUNCH, RECORD_STARTED, RECORD_EXIT,
-		RECORD_USED, RECORD_NOTES, RECORD_AFTER, CTL_SOCKET, RECORD_AFTER ".tmp",
+		RECORD_USED, RECORD_NOTES, RECORD_AFTER, ORDER_SOCKET_NAME, RECORD_AFTER ".tmp",
 		RECORD_LAUNCH ".tmp", RECORD_STARTED ".tmp", RECORD_EXIT ".tmp",
 		RECORD_NOTES ".tmp", RECORD_USED ".tmp" };
 	const size_t usual = 3, all = sizeof(names) / sizeof(names[0]);

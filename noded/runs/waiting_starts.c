@@ -6,9 +6,9 @@
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
 
-void waiters_put(struct waiters *q, struct waiter *w)
+void waiting_starts_put(struct waiting_starts *q, struct waiting_start *w)
 {
-	struct waiter **end = &q->first;
+	struct waiting_start **end = &q->first;
 
 	while (*end)
 		end = &(*end)->next;
@@ -16,42 +16,43 @@ void waiters_put(struct waiters *q, struct waiter *w)
 	*end = w;
 }
 
-void *waiters_add(struct waiters *q, size_t size, struct run *run, waiter_fn *fn, void *arg)
+void *waiting_starts_add(
+        struct waiting_starts *q, size_t size, struct run *run, waiting_start_fn *fn, void *arg)
 {
-	struct waiter *w = xcalloc(1, size);
+	struct waiting_start *w = xcalloc(1, size);
 
-	*w = (struct waiter){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
-	waiters_put(q, w);
+	*w = (struct waiting_start){ run, clock_us(CLOCK_MONOTONIC), fn, arg, NULL };
+	waiting_starts_put(q, w);
 	return w;
 }
 
-struct waiter *waiters_take(struct waiter **at)
+struct waiting_start *waiting_starts_take(struct waiting_start **at)
 {
-	struct waiter *w = *at;
+	struct waiting_start *w = *at;
 
 	*at = w->next;
 	w->next = NULL;
 	return w;
 }
 
-void waiters_leave(struct waiters *q, const struct run *run)
+void waiting_starts_leave(struct waiting_starts *q, const struct run *run)
 {
-	struct waiter **at = &q->first;
+	struct waiting_start **at = &q->first;
 
 	while (*at && (*at)->run != run)
 		at = &(*at)->next;
 	if (*at)
-		free(waiters_take(at));
+		free(waiting_starts_take(at));
 }
 
-void waiter_answer(struct waiter *w, const char *trouble)
+void waiting_start_answer(struct waiting_start *w, const char *trouble)
 {
 	w->fn(trouble, w->arg);
 	free(w);
 }
 
-void waiters_clear(struct waiters *q)
+void waiting_starts_clear(struct waiting_starts *q)
 {
 	while (q->first)
-		free(waiters_take(&q->first));
+		free(waiting_starts_take(&q->first));
 }

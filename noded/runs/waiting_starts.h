@@ -2,7 +2,7 @@
  * arrival
  *
  * A part that lets starts wait has such a queue. A waiter is made with room for what the part keeps
- * of it, whose first member is the struct waiter.
+ * of it, whose first member is the struct waiting_start.
  */
 #ifndef NODED_WAITING_STARTS_H
 #define NODED_WAITING_STARTS_H
@@ -14,30 +14,31 @@
 struct run;
 
 /* The wait is over: `trouble` NULL: what was waited for is there; else why it is not. */
-typedef void waiter_fn(const char *trouble, void *arg);
+typedef void waiting_start_fn(const char *trouble, void *arg);
 
-struct waiter {
+struct waiting_start {
 	struct run *run; /* NULL: none */
 	usec_t since;    /* mono */
-	waiter_fn *fn;
+	waiting_start_fn *fn;
 	void *arg;
-	struct waiter *next;
+	struct waiting_start *next;
 };
 
-struct waiters {
-	struct waiter *first;
+struct waiting_starts {
+	struct waiting_start *first;
 };
 
 /* A new waiter of `size` bytes, all else 0, at the end. */
-void *waiters_add(struct waiters *q, size_t size, struct run *run, waiter_fn *fn, void *arg);
+void *waiting_starts_add(
+        struct waiting_starts *q, size_t size, struct run *run, waiting_start_fn *fn, void *arg);
 /* The run leaves the queue, if it is in it, without an answer. */
-void waiters_leave(struct waiters *q, const struct run *run);
+void waiting_starts_leave(struct waiting_starts *q, const struct run *run);
 /* Take the waiter at *at out; it is the caller's. */
-struct waiter *waiters_take(struct waiter **at);
+struct waiting_start *waiting_starts_take(struct waiting_start **at);
 /* Put it at the end, as it is. */
-void waiters_put(struct waiters *q, struct waiter *w);
+void waiting_starts_put(struct waiting_starts *q, struct waiting_start *w);
 /* Answer it and free it. The callback may add others to any queue. */
-void waiter_answer(struct waiter *w, const char *trouble);
-void waiters_clear(struct waiters *q); /* without an answer */
+void waiting_start_answer(struct waiting_start *w, const char *trouble);
+void waiting_starts_clear(struct waiting_starts *q); /* without an answer */
 
 #endif

@@ -11,15 +11,15 @@
 int ghold_ends_receive(int fd, struct child_ends *ends)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct hold_note note = { 0 };
+	struct ghold_note note = { 0 };
 	int fds[FDPASS_MAX];
 	size_t n;
 	ssize_t len;
 
-	if (poll(&p, 1, HOLD_ENDS_MS) <= 0)
+	if (poll(&p, 1, GHOLD_ENDS_MS) <= 0)
 		return -1;
 	len = fdpass_receive(fd, &note, sizeof(note), fds, &n, 0);
-	if (len == sizeof(note) && note.news == HOLD_ENDS && (n == 1 || n == HOLD_ENDS_MAX)) {
+	if (len == sizeof(note) && note.news == GHOLD_ENDS && (n == 1 || n == GHOLD_ENDS_MAX)) {
 		ends->n = n;
 		memcpy(ends->fds, fds, n * sizeof(int));
 		return 0;

@@ -293,8 +293,8 @@ int mps_daemon_main(void)
 	const char *result = SHEPHERD_CHECK_OK;
 
 	prepare();
-	m.order =
-	        (Gpusched__MpsOrder *)handoff_read(MPS_ORDER_FD, &gpusched__mps_order__descriptor);
+	m.order = (Gpusched__MpsOrder *)owner_grant_read(
+	        MPS_ORDER_FD, &gpusched__mps_order__descriptor);
 	if (!m.order)
 		return 1;
 	m.program = record_string(&m.order->program);

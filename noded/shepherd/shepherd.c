@@ -28,8 +28,8 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -68,8 +68,9 @@
 void shepherd_notify(struct shepherd *s)
 {
 	FAILPOINT(shepherd_before_news);
-	s->news_wait = ctl_send(s->news_dir, CTL_NOTIFY_SOCKET, s->id, strlen(s->id)) < 0 &&
-	               !ctl_nobody(errno);
+	s->news_wait =
+	        order_socket_send(s->news_dir, NOTIFY_SOCKET_NAME, s->id, strlen(s->id)) < 0 &&
+	        !order_socket_no_receiver(errno);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -248,21 +249,21 @@ static void reap(struct shepherd *s)
 void shepherd_read_hold(struct shepherd *s)
 {
 	Gpusched__SignalRun order = GPUSCHED__SIGNAL_RUN__INIT;
-	struct hold_note note;
+	struct ghold_note note;
 	ssize_t n;
 
 	for (int i = 0; i < NOTES_AT_ONCE && s->hold_fd >= 0; i++) {
 		n = recv(s->hold_fd, &note, sizeof(note), MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n == sizeof(note) && note.news == HOLD_SIGNAL && note.signal <= SIGNAL_LAST) {
+		if (n == sizeof(note) && note.news == GHOLD_SIGNAL && note.signal <= SIGNAL_LAST) {
 			order.signal = note.signal;
 			shepherd_signal(s, &order);
 			continue;
 		}
 		if (s->ending.phase <= DEADLINE_RUNNING)
 			snprintf(s->detail, sizeof(s->detail), "%s",
-			        n == sizeof(note) && note.news == HOLD_LOST
+			        n == sizeof(note) && note.news == GHOLD_LOST
 			                ? "its client was lost, and none came in its place"
 			                : "what held its input and output has ended");
 		deadline_order(&s->ending, END_CANCEL, 0, s->launch->grace_s * SECOND, mono());
@@ -391,7 +392,7 @@ static void kill_all(struct shepherd *s, usec_t now)
 	s->killed = s->killed ? s->killed : now;
 	contain_kill(s->leaf);
 	if (!s->no_children && contain_is_empty(s->leaf))
-		contain_kill(s->strays);
+		contain_kill(s->outside_leaf);
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_FIRST;
 	if (s->kill_pause > KILL_LAST)
 		s->kill_pause = KILL_LAST;
@@ -524,7 +525,7 @@ static void finish(struct shepherd *s)
 	run_after(s);
 	r.node_trouble = s->trouble;
 	if (s->main > 0)
-		journal_end(s->launch, r.exit_code, r.exit_signal);
+		checker_facts_end(s->launch, r.exit_code, r.exit_signal);
 	FAILPOINT(shepherd_before_exit_record);
 	/* This record must not be lost; a full tmpfs will have space again. */
 	while (record_write(s->record_dir, RECORD_EXIT, &r.base, 0, NULL) < 0 && is_there(s))
@@ -535,13 +536,13 @@ static void finish(struct shepherd *s)
 	contain_remove(s->leaf);
 	rundir_remove(s->spool, s->id);
 	remove_private(s);
-	unlinkat(s->record_dir, CTL_SOCKET, 0);
+	unlinkat(s->record_dir, ORDER_SOCKET_NAME, 0);
 }
 
 static void clean_up(struct shepherd *s)
 {
 	contain_free(s->leaf);
-	contain_free(s->strays);
+	contain_free(s->outside_leaf);
 	protobuf_c_message_free_unpacked(&s->launch->base, NULL);
 	if (s->order)
 		protobuf_c_message_free_unpacked(&s->order->base, NULL);

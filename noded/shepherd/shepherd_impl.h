@@ -35,7 +35,7 @@ struct shepherd {
 	int spool, rundir;        /* SPOOL/runs, SPOOL/runs/ID */
 	Gpusched__LaunchRecord *launch;
 	struct rundir_owner owner;
-	struct contain *leaf, *strays; /* strays: our descendants outside the leaf */
+	struct contain *leaf, *outside_leaf; /* outside_leaf: our descendants outside the leaf */
 	int signals, tell, watch;      /* signalfd; the child's pipe, then -1; inotify or -1 */
 	int io;      /* our own proc_pid_io(5), which includes all reaped children */
 	int hold_fd; /* to ghold; -1: not interactive, or ghold has ended */

@@ -149,7 +149,7 @@ static int fork_child(struct shepherd *s)
 		return -1;
 	child.step = s->step;
 	child.tell = tell[1];
-	journal_start(s->launch);
+	checker_facts_start(s->launch);
 	deadline_launched(&s->ending, mono());
 	FAILPOINT(shepherd_before_fork);
 	s->main = contain_fork(s->leaf);
@@ -178,7 +178,7 @@ void shepherd_launch(struct shepherd *s)
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	s->strays = contain_new("", NULL);
+	s->outside_leaf = contain_new("", NULL);
 	s->leaf = contain_new(path, &err);
 	free(path);
 	if (s->leaf && (hold_to(s, &err) < 0 || make_private(s, &err) < 0)) {
@@ -294,7 +294,7 @@ void shepherd_leave_alone(struct shepherd *s, usec_t now)
 	        now - s->killed < HANGS || proc_executed(s->main))
 		return;
 	contain_disown(s->main);
-	s->left_alone = contain_is_empty(s->leaf) && contain_is_empty(s->strays);
+	s->left_alone = contain_is_empty(s->leaf) && contain_is_empty(s->outside_leaf);
 	if (!s->left_alone)
 		contain_disown(0);
 }

@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/base/clock.h"
 #include "noded/record/inherit.h"
@@ -98,7 +98,7 @@ void shepherd_obey(struct shepherd *s)
 	unsigned type;
 	int r;
 
-	while ((r = ctl_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
+	while ((r = order_socket_receive(SHEPHERD_CTL_FD, &type, &m, NULL)) != 0) {
 		if (r < 0)
 			continue; /* of an unknown version; the launcher may repeat it */
 		switch (type) {
@@ -108,7 +108,7 @@ void shepherd_obey(struct shepherd *s)
 		case GPUSCHED__MSG_TYPE__MSG_SUSPEND_RUN:
 			obey_suspend(s, (Gpusched__SuspendRun *)m);
 			break;
-		case CTL_NOTE:
+		case ORDER_SOCKET_NOTE:
 			obey_note(s, (Gpusched__RunNote *)m);
 			break;
 		default:

@@ -34,7 +34,7 @@ static uint64_t cpu_time(const struct shepherd *s)
 static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched__RunUsed *used)
 {
 	char *leaf = record_string(&s->launch->cgroup), *memory = NULL;
-	struct meter m = { .mem_peak_kb = r->max_rss_kb };
+	struct process_usage m = { .mem_peak_kb = r->max_rss_kb };
 	ProtobufCMessage *seen = NULL;
 	struct run_used u;
 
@@ -45,11 +45,11 @@ static void fill_used(const struct shepherd *s, Gpusched__RunReport *r, Gpusched
 	        1)
 		seen = NULL;
 	run_used_from_message((Gpusched__RunUsed *)seen, &u);
-	meter_cgroups(leaf, memory, &m);
+	process_usage_cgroups(leaf, memory, &m);
 	m.cpu_us = r->cpu_time_us;
 	if (s->io >= 0)
-		meter_io_of(s->io, &m);
-	used_add_meter(&u, &m);
+		process_usage_io_of(s->io, &m);
+	used_add_processes(&u, &m);
 	u.mem_now_mb = u.gpu_mem_now_mb = u.gpu_now_pct = 0;
 	r->cpu_time_us = u.cpu_time_us;
 	if (r->max_rss_kb < m.mem_peak_kb)

@@ -19,7 +19,7 @@ bool shepherd_is_stuck(struct shepherd *s, usec_t now)
 		return false;
 	n = contain_name_one(s->leaf, one, sizeof(one));
 	if (!n)
-		n = contain_name_one(s->strays, one, sizeof(one));
+		n = contain_name_one(s->outside_leaf, one, sizeof(one));
 	if (!n)
 		return false;
 	text_escape(what, sizeof(what), one, strlen(one));

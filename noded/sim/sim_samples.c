@@ -16,9 +16,9 @@
 #define BUSY_MHZ   1755
 #define MEMORY_MHZ 2619
 
-void sim_cards_configure(struct sim_cards *g, const Gpusched__Registered *m)
+void sim_gpu_samples_configure(struct sim_gpu_samples *g, const Gpusched__Registered *m)
 {
-	g->n = m->n_gpus < SIM_CARDS_MAX ? (uint32_t)m->n_gpus : SIM_CARDS_MAX;
+	g->n = m->n_gpus < SIM_NODE_GPUS_MAX ? (uint32_t)m->n_gpus : SIM_NODE_GPUS_MAX;
 	for (uint32_t i = 0; i < g->n; i++)
 		g->v[i].mem_mb = m->gpus[i]->mem_mb ? m->gpus[i]->mem_mb : MEM_MB;
 }
@@ -58,8 +58,8 @@ static void fill(Gpusched__GpuSample *m, uint32_t index, uint64_t mem_mb, bool b
 	m->mem_clock_mhz = MEMORY_MHZ;
 }
 
-size_t sim_cards_sample(struct sim_cards *g, const struct sim_launcher *l, struct clocks now,
-        Gpusched__GpuSample out[SIM_CARDS_MAX])
+size_t sim_gpu_samples_take(struct sim_gpu_samples *g, const struct sim_launcher *l,
+        struct clocks now, Gpusched__GpuSample out[SIM_NODE_GPUS_MAX])
 {
 	uint64_t held = held_by_running(l);
 	usec_t us = g->taken && now.mono > g->taken ? now.mono - g->taken : 0;

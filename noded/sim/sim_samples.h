@@ -13,22 +13,22 @@
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 
-#define SIM_CARDS_MAX 64
+#define SIM_NODE_GPUS_MAX 64
 
 struct sim_launcher;
 
-struct sim_cards {
+struct sim_gpu_samples {
 	uint32_t n;
 	usec_t taken; /* mono: of the last samples; 0: none */
 	struct {
 		uint64_t mem_mb, energy_mj;
-	} v[SIM_CARDS_MAX];
+	} v[SIM_NODE_GPUS_MAX];
 };
 
 /* As the controller has them configured. */
-void sim_cards_configure(struct sim_cards *g, const Gpusched__Registered *m);
+void sim_gpu_samples_configure(struct sim_gpu_samples *g, const Gpusched__Registered *m);
 /* A sample of each, by index; returns how many. */
-size_t sim_cards_sample(struct sim_cards *g, const struct sim_launcher *l, struct clocks now,
-        Gpusched__GpuSample out[SIM_CARDS_MAX]);
+size_t sim_gpu_samples_take(struct sim_gpu_samples *g, const struct sim_launcher *l,
+        struct clocks now, Gpusched__GpuSample out[SIM_NODE_GPUS_MAX]);
 
 #endif

@@ -38,9 +38,9 @@ enum { N_SIGNALS = 2 };
 
 struct sim_node {
 	struct node_facts facts;
-	struct node *node;
+	struct agent_loop *node;
 	struct sim_launcher *launcher;
-	struct sim_cards gpus;
+	struct sim_gpu_samples gpus;
 	struct event *timer; /* the launcher has a message */
 };
 
@@ -81,22 +81,23 @@ static void send_effect(void *arg, const struct agent_effect *effect, unsigned t
 
 static void take_registered(void *arg, const Gpusched__Registered *message)
 {
-	sim_cards_configure(&((struct sim_node *)arg)->gpus, message);
+	sim_gpu_samples_configure(&((struct sim_node *)arg)->gpus, message);
 }
 
-static const struct node_launcher launcher = { .tell = send_effect, .registered = take_registered };
+static const struct agent_loop_launcher launcher = { .tell = send_effect,
+	.registered = take_registered };
 
 static void send_samples(struct sim_node *sim)
 {
 	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
-	Gpusched__GpuSample samples[SIM_CARDS_MAX], *list[SIM_CARDS_MAX];
+	Gpusched__GpuSample samples[SIM_NODE_GPUS_MAX], *list[SIM_NODE_GPUS_MAX];
 
-	m.n_gpus = sim_cards_sample(&sim->gpus, sim->launcher, clocks_now(), samples);
+	m.n_gpus = sim_gpu_samples_take(&sim->gpus, sim->launcher, clocks_now(), samples);
 	m.gpus = list;
 	for (size_t i = 0; i < m.n_gpus; i++)
 		list[i] = &samples[i];
 	if (m.n_gpus)
-		node_send_used(sim->node, &m.base);
+		agent_loop_send_used(sim->node, &m.base);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -110,7 +111,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	while (sim_launcher_next(sim->launcher, &event, now))
-		node_event(sim->node, &event);
+		agent_loop_event(sim->node, &event);
 	at = sim_launcher_next_timer(sim->launcher);
 	if (at == INT64_MAX)
 		return;
@@ -121,7 +122,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 static void make_node(struct simulation *s, struct sim_node *sim, const char *name, uint64_t start)
 {
-	struct node_config config = { .base = s->base,
+	struct agent_loop_config config = { .base = s->base,
 		.net = s->net,
 		.facts = &sim->facts,
 		.launcher = &launcher,
@@ -132,7 +133,7 @@ static void make_node(struct simulation *s, struct sim_node *sim, const char *na
 	sim->facts = s->options->facts;
 	sim->facts.node = name;
 	sim->launcher = sim_launcher_new(incarnation, NULL);
-	sim->node = node_new(&config);
+	sim->node = agent_loop_new(&config);
 	sim->timer = evtimer_new(s->base, on_timer, sim);
 	if (!sim->timer)
 		abort();
@@ -155,7 +156,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 /* The reason why nodes are not registered is logged once, for one of them. */
 static void log_trouble(struct simulation *s, const struct sim_node *sim)
 {
-	const char *trouble = node_trouble(sim->node);
+	const char *trouble = agent_loop_trouble(sim->node);
 
 	if (!*trouble || strcmp(trouble, s->trouble) == 0)
 		return;
@@ -183,7 +184,7 @@ static void on_count(evutil_socket_t fd, short what, void *arg)
 	for (size_t i = 0; i < s->options->n; i++) {
 		struct agent_stats stats;
 
-		agent_stats(node_agent(s->nodes[i].node), &stats);
+		agent_stats(agent_loop_agent(s->nodes[i].node), &stats);
 		n += stats.registered;
 		if (!stats.registered && !out)
 			out = &s->nodes[i];
@@ -234,7 +235,7 @@ static void tell_loads(struct sim_node *sim, struct clocks now)
 	}
 	m.runs = list;
 	if (m.n_runs)
-		node_send_load(sim->node, &m.base);
+		agent_loop_send_load(sim->node, &m.base);
 }
 
 /* Each node once a second, and not all of them at once. */
@@ -317,7 +318,7 @@ static int make(struct simulation *s, struct error *err)
 static void unmake(struct simulation *s)
 {
 	for (size_t i = 0; s->nodes && i < s->options->n; i++) {
-		node_free(s->nodes[i].node);
+		agent_loop_free(s->nodes[i].node);
 		sim_launcher_free(s->nodes[i].launcher);
 		if (s->nodes[i].timer)
 			event_free(s->nodes[i].timer);

@@ -42,7 +42,7 @@ struct ring {
 	int fd;       /* -1: no more comes */
 	bool refused; /* it is no longer wanted */
 	uint64_t taken, sent, end;
-	uint8_t b[HOLD_RING];
+	uint8_t b[GHOLD_RING];
 };
 
 struct hold {
@@ -66,9 +66,9 @@ struct hold {
 
 static int send_ends(const int *fds, size_t n)
 {
-	struct hold_note note = { .news = HOLD_ENDS };
+	struct ghold_note note = { .news = GHOLD_ENDS };
 
-	return fdpass_send(HOLD_SHEPHERD_FD, &note, sizeof(note), fds, n, 0);
+	return fdpass_send(GHOLD_SHEPHERD_FD, &note, sizeof(note), fds, n, 0);
 }
 
 static void set_window(int fd, uint32_t rows, uint32_t cols)
@@ -97,7 +97,7 @@ static int make_terminal(struct hold *h)
 
 static int make_pipes(struct hold *h)
 {
-	int in[2], out[2], err[2], ends[HOLD_ENDS_MAX], rc;
+	int in[2], out[2], err[2], ends[GHOLD_ENDS_MAX], rc;
 
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
 		return -1;
@@ -128,13 +128,13 @@ static int make_ends(struct hold *h)
 
 static bool has_space(const struct ring *r)
 {
-	return r->fd >= 0 && r->end - r->taken < HOLD_RING;
+	return r->fd >= 0 && r->end - r->taken < GHOLD_RING;
 }
 
 /* The stretch of the ring behind `at`, at most up to `stop`. */
 static size_t stretch(uint64_t at, uint64_t stop)
 {
-	size_t place = (size_t)(at % HOLD_RING), n = HOLD_RING - place;
+	size_t place = (size_t)(at % GHOLD_RING), n = GHOLD_RING - place;
 
 	return stop - at < n ? (size_t)(stop - at) : n;
 }
@@ -145,7 +145,7 @@ static void fill(struct hold *h, struct ring *r)
 	ssize_t n;
 
 	while (has_space(r)) {
-		n = read(r->fd, r->b + r->end % HOLD_RING, stretch(r->end, r->taken + HOLD_RING));
+		n = read(r->fd, r->b + r->end % GHOLD_RING, stretch(r->end, r->taken + GHOLD_RING));
 		if (n > 0) {
 			r->end += (uint64_t)n;
 			continue;
@@ -186,7 +186,7 @@ static void send_ring(struct hold *h, struct ring *r, unsigned kind)
 		size_t n = stretch(r->sent, r->end);
 
 		n = n < CHUNK ? n : CHUNK;
-		local_channel_put(&h->client, kind, r->b + r->sent % HOLD_RING, n);
+		local_channel_put(&h->client, kind, r->b + r->sent % GHOLD_RING, n);
 		r->sent += n;
 	}
 }
@@ -195,9 +195,9 @@ static void send_ring(struct hold *h, struct ring *r, unsigned kind)
 
 static void tell_shepherd(unsigned news, unsigned sig)
 {
-	struct hold_note note = { .news = (uint8_t)news, .signal = (uint8_t)sig };
+	struct ghold_note note = { .news = (uint8_t)news, .signal = (uint8_t)sig };
 
-	send(HOLD_SHEPHERD_FD, &note, sizeof(note), MSG_NOSIGNAL | MSG_DONTWAIT);
+	send(GHOLD_SHEPHERD_FD, &note, sizeof(note), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static bool write_end(const struct hold *h);
@@ -215,7 +215,7 @@ static void look_at_clock(struct hold *h)
 		return;
 	if (h->over)
 		exit(EXIT_SUCCESS);
-	tell_shepherd(HOLD_LOST, 0);
+	tell_shepherd(GHOLD_LOST, 0);
 }
 
 /* --- the shepherd ----------------------------------------------------------------------------- */
@@ -223,9 +223,9 @@ static void look_at_clock(struct hold *h)
 /* The shepherd sends nothing: if its socket is readable it has ended. */
 static void hear_shepherd(struct hold *h)
 {
-	struct hold_note note;
+	struct ghold_note note;
 
-	if (recv(HOLD_SHEPHERD_FD, &note, sizeof(note), MSG_DONTWAIT) < 0 &&
+	if (recv(GHOLD_SHEPHERD_FD, &note, sizeof(note), MSG_DONTWAIT) < 0 &&
 	        (errno == EAGAIN || errno == EINTR))
 		return;
 	h->over = true;
@@ -314,7 +314,7 @@ static void attach(struct hold *h, struct local_channel *guest, const struct cha
  * there are too many the oldest is closed: silent guests could keep all others out. */
 static void take_guest(struct hold *h)
 {
-	int fd = accept4(HOLD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(GHOLD_LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
 	size_t i = 0;
 
 	if (fd < 0)
@@ -374,7 +374,7 @@ static bool take_in(struct hold *h, const struct channel_message *m)
 static void close_output(struct hold *h, unsigned which)
 {
 	if (h->pty) /* the terminal has gone */
-		tell_shepherd(HOLD_SIGNAL, SIGHUP);
+		tell_shepherd(GHOLD_SIGNAL, SIGHUP);
 	else
 		refuse(which == 1 ? &h->out : &h->err);
 }
@@ -397,7 +397,7 @@ static bool obey(struct hold *h, const struct channel_message *m)
 	case CHANNEL_SIGNAL:
 		if (m->len != 1 || byte < 1 || byte > SIGNALS)
 			return false;
-		tell_shepherd(HOLD_SIGNAL, byte);
+		tell_shepherd(GHOLD_SIGNAL, byte);
 		return true;
 	case CHANNEL_WINDOW:
 		if (m->len != 4)
@@ -521,8 +521,8 @@ static void serve(struct hold *h)
 {
 	enum { FIRST_GUEST = 6 };
 	struct pollfd p[] = {
-		{ .fd = h->over ? -1 : HOLD_SHEPHERD_FD, .events = POLLIN },
-		{ .fd = HOLD_LISTEN_FD, .events = POLLIN },
+		{ .fd = h->over ? -1 : GHOLD_SHEPHERD_FD, .events = POLLIN },
+		{ .fd = GHOLD_LISTEN_FD, .events = POLLIN },
 		{ .fd = h->client.fd, .events = local_channel_events(&h->client, true) },
 		{ .fd = has_space(&h->out) ? h->out.fd : -1, .events = POLLIN },
 		{ .fd = has_space(&h->err) ? h->err.fd : -1, .events = POLLIN },
@@ -560,14 +560,16 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("ghold (gpusched) " PACKAGE_VERSION) < 0;
-	if (argc != 1 || fcntl(HOLD_GRANT_FD, F_GETFD) < 0) {
+	if (argc != 1 || fcntl(GHOLD_GRANT_FD, F_GETFD) < 0) {
 		fprintf(stderr, "usage: ghold\nStarted by gnoded for each interactive run; not for "
 		                "use by hand.\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	g = (Gpusched__HoldGrant *)handoff_read(HOLD_GRANT_FD, &gpusched__hold_grant__descriptor);
-	if (!g || !g->run || !g->interactive || handoff_become_owner(g->run, HOLD_GRANT_FD) < 0)
+	g = (Gpusched__HoldGrant *)owner_grant_read(
+	        GHOLD_GRANT_FD, &gpusched__hold_grant__descriptor);
+	if (!g || !g->run || !g->interactive ||
+	        owner_grant_become_owner(g->run, GHOLD_GRANT_FD) < 0)
 		return EXIT_FAILURE;
 	h = xcalloc(1, sizeof(*h));
 	h->what = g->interactive;

@@ -10,7 +10,7 @@
  * the run. It ends when the run is over and all output has been taken, or no client came to take
  * it.
  *
- * The program's output is kept until a client acknowledges it: HOLD_RING bytes of each kind. When
+ * The program's output is kept until a client acknowledges it: GHOLD_RING bytes of each kind. When
  * these are full the program waits in write(2). So a program can begin before its client has come,
  * and a client whose connection broke continues where it was. There is one client at a time: a
  * later client takes over.
@@ -22,20 +22,20 @@
 
 #include <stdint.h>
 
-#define HOLD_SHEPHERD_FD 3 /* SOCK_SEQPACKET, to the shepherd */
-#define HOLD_LISTEN_FD   4 /* where gtap's connections come in (local_channel.h) */
-#define HOLD_GRANT_FD    5 /* HoldGrant */
+#define GHOLD_SHEPHERD_FD 3 /* SOCK_SEQPACKET, to the shepherd */
+#define GHOLD_LISTEN_FD   4 /* where gtap's connections come in (local_channel.h) */
+#define GHOLD_GRANT_FD    5 /* HoldGrant */
 
-#define HOLD_RING (256 * 1024)
+#define GHOLD_RING (256 * 1024)
 
 /* ghold to the shepherd: one datagram each. The first carries the program's ends as descriptors:
  * input, output, error; a terminal is one descriptor for all three. */
-enum hold_news { HOLD_ENDS = 1, HOLD_SIGNAL, HOLD_LOST };
-struct hold_note {
-	uint8_t news;   /* enum hold_news */
-	uint8_t signal; /* HOLD_SIGNAL */
+enum ghold_news { GHOLD_ENDS = 1, GHOLD_SIGNAL, GHOLD_LOST };
+struct ghold_note {
+	uint8_t news;   /* enum ghold_news */
+	uint8_t signal; /* GHOLD_SIGNAL */
 };
-#define HOLD_ENDS_MAX 3
-#define HOLD_ENDS_MS  10000 /* how long the shepherd waits for them */
+#define GHOLD_ENDS_MAX 3
+#define GHOLD_ENDS_MS  10000 /* how long the shepherd waits for them */
 
 #endif

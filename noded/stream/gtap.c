@@ -176,9 +176,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	t.grant =
-	        (Gpusched__TapGrant *)handoff_read(TAP_GRANT_FD, &gpusched__tap_grant__descriptor);
-	if (!t.grant || !t.grant->run || handoff_become_owner(t.grant->run, TAP_HOLD_FD + 1) < 0)
+	t.grant = (Gpusched__TapGrant *)owner_grant_read(
+	        TAP_GRANT_FD, &gpusched__tap_grant__descriptor);
+	if (!t.grant || !t.grant->run ||
+	        owner_grant_become_owner(t.grant->run, TAP_HOLD_FD + 1) < 0)
 		return EXIT_FAILURE;
 	if (*t.grant->no_attach)
 		close(TAP_HOLD_FD);

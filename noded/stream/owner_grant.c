@@ -14,7 +14,7 @@
 
 #define GRANT_MAX (1024 * 1024)
 
-ProtobufCMessage *handoff_read(int fd, const ProtobufCMessageDescriptor *desc)
+ProtobufCMessage *owner_grant_read(int fd, const ProtobufCMessageDescriptor *desc)
 {
 	uint8_t *b = xcalloc(1, GRANT_MAX);
 	size_t n = 0;
@@ -30,7 +30,7 @@ ProtobufCMessage *handoff_read(int fd, const ProtobufCMessageDescriptor *desc)
 	return m;
 }
 
-int handoff_become_owner(const Gpusched__OutputRecord *r, unsigned keep_below)
+int owner_grant_become_owner(const Gpusched__OutputRecord *r, unsigned keep_below)
 {
 	struct become_user_to to = {
 		.uid = r->uid, .gid = r->gid, .groups = r->groups, .n_groups = r->n_groups

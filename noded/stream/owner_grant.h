@@ -9,10 +9,10 @@
 #include "common/gpusched.pb-c.h"
 
 /* The content of `fd`, decoded; `fd` is closed and the bytes are wiped. NULL: it cannot be read. */
-ProtobufCMessage *handoff_read(int fd, const ProtobufCMessageDescriptor *desc);
+ProtobufCMessage *owner_grant_read(int fd, const ProtobufCMessageDescriptor *desc);
 
 /* Become the owner, without new privileges, and so that the owner's other processes cannot debug
  * this one. Descriptors from `keep_below` on are closed. -1: the process must end. */
-int handoff_become_owner(const Gpusched__OutputRecord *owner, unsigned keep_below);
+int owner_grant_become_owner(const Gpusched__OutputRecord *owner, unsigned keep_below);
 
 #endif

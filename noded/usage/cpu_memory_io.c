@@ -46,7 +46,7 @@ static bool read_number(const char *dir, const char *file, uint64_t *value)
 	return end > buf;
 }
 
-static bool read_memory(const char *dir, const char *now, const char *peak, struct meter *m)
+static bool read_memory(const char *dir, const char *now, const char *peak, struct process_usage *m)
 {
 	uint64_t bytes;
 
@@ -60,7 +60,7 @@ static bool read_memory(const char *dir, const char *now, const char *peak, stru
 }
 
 /* The first line, of "some": [kernel: accounting/psi] */
-static void read_pressure(const char *leaf, struct meter *m)
+static void read_pressure(const char *leaf, struct process_usage *m)
 {
 	char path[TEXT_MAX], buf[256], *total;
 
@@ -72,7 +72,7 @@ static void read_pressure(const char *leaf, struct meter *m)
 	m->wait_us = strtoull(total + strlen(" total="), NULL, 10);
 }
 
-void meter_cgroups(const char *leaf, const char *memory, struct meter *m)
+void process_usage_cgroups(const char *leaf, const char *memory, struct process_usage *m)
 {
 	char path[TEXT_MAX], buf[TEXT_MAX], *usage;
 
@@ -91,7 +91,7 @@ void meter_cgroups(const char *leaf, const char *memory, struct meter *m)
 		read_memory(memory, "memory.usage_in_bytes", "memory.max_usage_in_bytes", m);
 }
 
-size_t meter_pids(const char *leaf, uint32_t **pids)
+size_t process_usage_pids(const char *leaf, uint32_t **pids)
 {
 	char path[TEXT_MAX];
 	FILE *f;
@@ -121,7 +121,7 @@ static uint64_t number_after(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-void meter_io_of(int fd, struct meter *m)
+void process_usage_io_of(int fd, struct process_usage *m)
 {
 	char buf[512];
 
@@ -131,7 +131,7 @@ void meter_io_of(int fd, struct meter *m)
 	m->written_bytes += number_after(buf, "\nwrite_bytes: ");
 }
 
-void meter_io(pid_t pid, struct meter *m)
+void process_usage_io(pid_t pid, struct process_usage *m)
 {
 	char path[64];
 	int fd;
@@ -140,11 +140,11 @@ void meter_io(pid_t pid, struct meter *m)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	meter_io_of(fd, m);
+	process_usage_io_of(fd, m);
 	close(fd);
 }
 
-void meter_wait(pid_t pid, struct meter *m)
+void process_usage_wait(pid_t pid, struct process_usage *m)
 {
 	char path[64], buf[128];
 	uint64_t delay_ns;
@@ -162,15 +162,15 @@ struct seen {
 	uint64_t pages;
 };
 
-struct meter_scan {
+struct process_scan {
 	DIR *dir;
 	struct seen *v; /* when all is known: by parent */
 	size_t n, room;
 };
 
-struct meter_scan *meter_scan_new(void)
+struct process_scan *process_scan_new(void)
 {
-	struct meter_scan *s = xcalloc(1, sizeof(*s));
+	struct process_scan *s = xcalloc(1, sizeof(*s));
 
 	s->dir = opendir("/proc");
 	if (s->dir)
@@ -179,7 +179,7 @@ struct meter_scan *meter_scan_new(void)
 	return NULL;
 }
 
-void meter_scan_free(struct meter_scan *s)
+void process_scan_free(struct process_scan *s)
 {
 	if (!s)
 		return;
@@ -208,7 +208,7 @@ static int by_parent(const void *x, const void *y)
 	return by_pid(&((const struct seen *)x)->parent, &((const struct seen *)y)->parent);
 }
 
-bool meter_scan_step(struct meter_scan *s, unsigned n)
+bool process_scan_step(struct process_scan *s, unsigned n)
 {
 	struct dirent *e = NULL;
 
@@ -234,7 +234,7 @@ static uint64_t ticks_us(uint64_t ticks)
 }
 
 /* The index of the first process with this parent, or where it would be. */
-static size_t first_of(const struct meter_scan *s, uint32_t parent)
+static size_t first_of(const struct process_scan *s, uint32_t parent)
 {
 	size_t at;
 
@@ -243,7 +243,7 @@ static size_t first_of(const struct meter_scan *s, uint32_t parent)
 }
 
 /* Append the children of `parent` to the list. */
-static size_t add_children(const struct meter_scan *s, uint32_t parent, const struct seen ***list,
+static size_t add_children(const struct process_scan *s, uint32_t parent, const struct seen ***list,
         size_t n, size_t *room)
 {
 	for (size_t i = first_of(s, parent); i < s->n && s->v[i].parent == parent; i++) {
@@ -262,7 +262,8 @@ static uint64_t waited_for(pid_t pid)
 	return read_seen(pid, &self) ? self.children : 0;
 }
 
-size_t meter_scan_run(const struct meter_scan *s, pid_t shepherd, struct meter *m, uint32_t **pids)
+size_t process_scan_run(
+        const struct process_scan *s, pid_t shepherd, struct process_usage *m, uint32_t **pids)
 {
 	const struct seen **list = NULL;
 	uint64_t ticks = m->cpu_known ? 0 : waited_for(shepherd), pages = 0;

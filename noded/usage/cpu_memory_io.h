@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct meter {
+struct process_usage {
 	bool cpu_known, mem_known;
 	uint64_t cpu_us;
 	bool wait_known; /* from the cgroup; else a sum over living processes, which may fall */
@@ -32,29 +32,30 @@ struct meter {
 };
 
 /* Read the cgroups. `leaf`: of v2, `memory`: of v1's controller; NULL or "": there is none. */
-void meter_cgroups(const char *leaf, const char *memory, struct meter *m);
+void process_usage_cgroups(const char *leaf, const char *memory, struct process_usage *m);
 
 /* Processes in the v2 leaf, sorted. Returns how many; *pids is the caller's, also when 0 (NULL). */
-size_t meter_pids(const char *leaf, uint32_t **pids);
+size_t process_usage_pids(const char *leaf, uint32_t **pids);
 
 /* Add how long a process has waited for a CPU, unless the cgroup says it. */
-void meter_wait(pid_t pid, struct meter *m);
+void process_usage_wait(pid_t pid, struct process_usage *m);
 
-/* Add the I/O of a process to `m`; meter_io_of() reads its open /proc/PID/io. */
-void meter_io(pid_t pid, struct meter *m);
-void meter_io_of(int fd, struct meter *m);
+/* Add the I/O of a process to `m`; process_usage_io_of() reads its open /proc/PID/io. */
+void process_usage_io(pid_t pid, struct process_usage *m);
+void process_usage_io_of(int fd, struct process_usage *m);
 
 /* --- a scan of all processes, in steps -------------------------------------------------------- */
 
-struct meter_scan;
+struct process_scan;
 
-struct meter_scan *meter_scan_new(void);    /* NULL: /proc cannot be read */
-void meter_scan_free(struct meter_scan *s); /* NULL is fine */
+struct process_scan *process_scan_new(void);    /* NULL: /proc cannot be read */
+void process_scan_free(struct process_scan *s); /* NULL is fine */
 /* Read `n` more processes. False: there are no more. */
-bool meter_scan_step(struct meter_scan *s, unsigned n);
+bool process_scan_step(struct process_scan *s, unsigned n);
 
 /* After the scan: the processes below `shepherd`. Sets CPU time and memory if they are not known;
- * *pids as in meter_pids(). */
-size_t meter_scan_run(const struct meter_scan *s, pid_t shepherd, struct meter *m, uint32_t **pids);
+ * *pids as in process_usage_pids(). */
+size_t process_scan_run(
+        const struct process_scan *s, pid_t shepherd, struct process_usage *m, uint32_t **pids);
 
 #endif

@@ -141,7 +141,7 @@ static void raise_to(uint64_t *value, uint64_t to)
 		*value = to;
 }
 
-void used_add_meter(struct run_used *used, const struct meter *m)
+void used_add_processes(struct run_used *used, const struct process_usage *m)
 {
 	raise_to(&used->cpu_time_us, m->cpu_us);
 	raise_to(&used->cpu_wait_us, m->wait_us);

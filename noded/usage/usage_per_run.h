@@ -49,8 +49,8 @@ void used_add_gpu_memory(struct run_used *used, struct used_gpu *gpus, const boo
         const struct gpu_uses *uses, struct used_pids mine);
 
 /* What its processes have used since it started (cpu_memory_io.h). */
-struct meter;
-void used_add_meter(struct run_used *used, const struct meter *m);
+struct process_usage;
+void used_add_processes(struct run_used *used, const struct process_usage *m);
 
 /* Has `b` changed enough from `a` to be reported? */
 bool used_differ(const struct run_used *a, const struct run_used *b);

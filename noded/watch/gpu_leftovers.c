@@ -45,7 +45,7 @@
 
 /* A caller that must know that no process is left on these GPUs. */
 struct gpu_waiter {
-	struct waiter base; /* fn NULL: processes that are found are only reported */
+	struct waiting_start base; /* fn NULL: processes that are found are only reported */
 	usec_t need;        /* mono: the sample must be at least this recent */
 	size_t n;
 	char uuids[GPU_INDEX_MAX][GPUS_TEXT];
@@ -59,7 +59,7 @@ struct gpu_leftovers {
 	usec_t asked, sampled; /* mono: the query; the time of the last sample, 0 none */
 	const struct gpu_uses *uses;
 	bool renew; /* the GPUs have changed since the query */
-	struct waiters waiters;
+	struct waiting_starts waiters;
 };
 
 static void set_timer(struct event *e, unsigned ms)
@@ -203,7 +203,7 @@ static bool serve_waiter(struct gpu_leftovers *f, struct gpu_waiter *w)
 	if (wait)
 		return false;
 	if (w->base.fn)
-		waiter_answer(&w->base, *text ? text : NULL);
+		waiting_start_answer(&w->base, *text ? text : NULL);
 	else
 		free(w);
 	return true;
@@ -214,7 +214,7 @@ static void ask_sampler_later(struct gpu_leftovers *f)
 {
 	usec_t now = clock_us(CLOCK_MONOTONIC), need = INT64_MAX;
 
-	for (const struct waiter *w = f->waiters.first; w; w = w->next) {
+	for (const struct waiting_start *w = f->waiters.first; w; w = w->next) {
 		const struct gpu_waiter *g = (const struct gpu_waiter *)w;
 
 		need = g->need < need ? g->need : need;
@@ -225,14 +225,14 @@ static void ask_sampler_later(struct gpu_leftovers *f)
 /* Answer all waiters. A callback may add new ones, which come at the end of the list. */
 static void serve_waiters(struct gpu_leftovers *f)
 {
-	struct waiters all = f->waiters;
+	struct waiting_starts all = f->waiters;
 
 	f->waiters.first = NULL;
 	while (all.first) {
-		struct waiter *w = waiters_take(&all.first);
+		struct waiting_start *w = waiting_starts_take(&all.first);
 
 		if (!serve_waiter(f, (struct gpu_waiter *)w))
-			waiters_put(&f->waiters, w);
+			waiting_starts_put(&f->waiters, w);
 	}
 	if (f->waiters.first && !f->answer)
 		ask_sampler_later(f);
@@ -322,9 +322,9 @@ static void rest_due(evutil_socket_t fd, short what, void *arg)
 		forget_sample(f);
 }
 
-static struct gpu_waiter *waiter_new(struct gpu_leftovers *f, waiter_fn *fn, void *arg)
+static struct gpu_waiter *waiter_new(struct gpu_leftovers *f, waiting_start_fn *fn, void *arg)
 {
-	struct gpu_waiter *w = waiters_add(&f->waiters, sizeof(*w), NULL, fn, arg);
+	struct gpu_waiter *w = waiting_starts_add(&f->waiters, sizeof(*w), NULL, fn, arg);
 
 	w->need = w->base.since;
 	return w;
@@ -345,7 +345,7 @@ static void ask_for_waiters(struct gpu_leftovers *f)
 }
 
 void gpu_leftovers_wait(
-        struct launcher *l, const Gpusched__StartRun *order, waiter_fn *fn, void *arg)
+        struct launcher *l, const Gpusched__StartRun *order, waiting_start_fn *fn, void *arg)
 {
 	struct gpu_leftovers *f = l->gpu_leftovers;
 	struct gpu_waiter wanted = { .n = 0 }, *w;
@@ -392,7 +392,7 @@ void gpu_leftovers_freed(struct launcher *l, uint64_t gpus)
 }
 
 void gpu_leftovers_check(
-        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, waiter_fn *fn, void *arg)
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, waiting_start_fn *fn, void *arg)
 {
 	struct gpu_leftovers *f = l->gpu_leftovers;
 	struct gpu_waiter *w = waiter_new(f, fn, arg);
@@ -453,7 +453,7 @@ void gpu_leftovers_free(struct gpu_leftovers *f)
 {
 	if (!f)
 		return;
-	waiters_clear(&f->waiters);
+	waiting_starts_clear(&f->waiters);
 	if (f->answer)
 		event_free(f->answer);
 	event_free(f->again);

@@ -25,10 +25,10 @@ void gpu_leftovers_free(struct gpu_leftovers *f); /* NULL is fine */
 
 /* Of the GPUs of an order, those that no other run has. */
 void gpu_leftovers_wait(
-        struct launcher *l, const Gpusched__StartRun *order, waiter_fn *fn, void *arg);
+        struct launcher *l, const Gpusched__StartRun *order, waiting_start_fn *fn, void *arg);
 /* Of a list of UUIDs, those that no run has. */
 void gpu_leftovers_check(
-        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, waiter_fn *fn, void *arg);
+        struct launcher *l, char (*uuids)[GPUS_TEXT], size_t n, waiting_start_fn *fn, void *arg);
 
 /* A run or MPS no longer uses these GPUs (a set of indices): check whether processes stay there. */
 void gpu_leftovers_freed(struct launcher *l, uint64_t gpus);

@@ -47,7 +47,7 @@
 
 struct gpu_reclaim {
 	usec_t born, told; /* mono */
-	struct waiters waiters;
+	struct waiting_starts waiters;
 };
 
 struct gpu_reclaim *gpu_reclaim_new(void)
@@ -61,7 +61,7 @@ struct gpu_reclaim *gpu_reclaim_new(void)
 void gpu_reclaim_free(struct gpu_reclaim *b)
 {
 	if (b)
-		waiters_clear(&b->waiters);
+		waiting_starts_clear(&b->waiters);
 	free(b);
 }
 
@@ -122,7 +122,7 @@ static struct run *needed_by(
 {
 	struct run *found = NULL;
 
-	for (struct waiter *w = l->gpu_reclaim->waiters.first; w; w = w->next) {
+	for (struct waiting_start *w = l->gpu_reclaim->waiters.first; w; w = w->next) {
 		if (w->run->gpus >> c->index & 1)
 			return w->run;
 	}
@@ -303,7 +303,7 @@ static void repeat_reports(struct launcher *l, const struct list *asked)
 	if (now - l->gpu_reclaim->told < TELL_WAIT)
 		return;
 	l->gpu_reclaim->told = now;
-	for (struct waiter *w = l->gpu_reclaim->waiters.first; w; w = w->next)
+	for (struct waiting_start *w = l->gpu_reclaim->waiters.first; w; w = w->next)
 		run_usage_send(w->run);
 	for (size_t i = 0; i < asked->n; i++)
 		run_usage_send(asked->v[i]);
@@ -311,10 +311,10 @@ static void repeat_reports(struct launcher *l, const struct list *asked)
 
 /* Takes the waiters out whose GPUs have room for their parts; `asked`: when the sample was
  * requested. */
-static struct waiters take_ready(struct launcher *l, usec_t asked)
+static struct waiting_starts take_ready(struct launcher *l, usec_t asked)
 {
-	struct waiter **at = &l->gpu_reclaim->waiters.first;
-	struct waiters ready = { 0 };
+	struct waiting_start **at = &l->gpu_reclaim->waiters.first;
+	struct waiting_starts ready = { 0 };
 
 	while (*at) {
 		struct run *run = (*at)->run;
@@ -323,7 +323,7 @@ static struct waiters take_ready(struct launcher *l, usec_t asked)
 
 		if (there && (*at)->since <= asked) {
 			report_waiter(run, NULL);
-			waiters_put(&ready, waiters_take(at));
+			waiting_starts_put(&ready, waiting_starts_take(at));
 			continue;
 		}
 		if (!there)
@@ -336,7 +336,7 @@ static struct waiters take_ready(struct launcher *l, usec_t asked)
 void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 {
 	struct list list = { .v = xcalloc(runs_count(l) + 1, sizeof(*list.v)) };
-	struct waiters ready;
+	struct waiting_starts ready;
 
 	runs_each(l, list_asked, &list);
 	for (size_t i = 0; i < list.n; i++) {
@@ -351,7 +351,7 @@ void gpu_reclaim_sampled(struct launcher *l, usec_t asked)
 	free(list.v);
 	ready = take_ready(l, asked);
 	while (ready.first)
-		waiter_answer(waiters_take(&ready.first), NULL);
+		waiting_start_answer(waiting_starts_take(&ready.first), NULL);
 }
 
 static void find_borrower(struct run *r, void *arg)
@@ -362,7 +362,7 @@ static void find_borrower(struct run *r, void *arg)
 		*gpus |= r->gpus;
 }
 
-bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg)
+bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiting_start_fn *fn, void *arg)
 {
 	uint64_t gpus = 0;
 
@@ -371,14 +371,14 @@ bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *
 	runs_each(l, find_borrower, &gpus);
 	if (!(gpus & run->gpus))
 		return false;
-	waiters_add(&l->gpu_reclaim->waiters, sizeof(struct waiter), run, fn, arg);
+	waiting_starts_add(&l->gpu_reclaim->waiters, sizeof(struct waiting_start), run, fn, arg);
 	usage_sampling_hurry(l);
 	return true;
 }
 
 void gpu_reclaim_leave(struct launcher *l, const struct run *run)
 {
-	waiters_leave(&l->gpu_reclaim->waiters, run);
+	waiting_starts_leave(&l->gpu_reclaim->waiters, run);
 	if (!l->closing)
 		usage_sampling_hurry(l);
 }

@@ -21,7 +21,7 @@ void gpu_reclaim_free(struct gpu_reclaim *b); /* NULL is fine */
 /* For a run that is to be started, whose GPUs and part are set. False: no run may have borrowed
  * memory of its GPUs. Else `fn` is called when the memory that it needs is free, not before this
  * returns, unless the run leaves first. */
-bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiter_fn *fn, void *arg);
+bool gpu_reclaim_wait(struct launcher *l, struct run *run, waiting_start_fn *fn, void *arg);
 void gpu_reclaim_leave(struct launcher *l, const struct run *run);
 
 void gpu_reclaim_sampled(struct launcher *l, usec_t asked); /* GPUs sampled; asked: mono */

@@ -28,7 +28,7 @@ struct run_usage {
 	usec_t sampled;      /* mono: last successful sample of its GPUs; 0: never */
 	uint64_t allowed_mb; /* of each GPU's memory, at most; 0: all of it */
 	bool over_told;      /* its use of more than that was reported */
-	struct meter meter;
+	struct process_usage processes;
 	uint64_t waited_us; /* the previous meter.wait_us, a sum that may fall; UINT64_MAX: none */
 	bool fresh;         /* not reported yet */
 	bool kept;          /* a record is needed: the kernel does not remember all of it */

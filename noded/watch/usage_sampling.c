@@ -79,7 +79,7 @@ struct usage_sampling {
 	struct run_id *runs; /* of this round */
 	size_t n, at;
 	bool scan_needed, gpus_needed, some_guarded;
-	struct meter_scan *scan;
+	struct process_scan *scan;
 	const struct gpu_uses *uses;
 	/* Bits of GPUs that runs have held since this round began; that several runs have held: the
 	 * sample may show processes of a run that came or ended meanwhile. */
@@ -135,10 +135,11 @@ static void count_cgroups(struct usage_sampling *w)
 		add_guarded(w, r->used);
 		return;
 	}
-	r->used->meter = (struct meter){ 0 };
-	meter_cgroups(r->used->leaf, r->used->memory, &r->used->meter);
-	r->used->kept = r->used->n_gpus || !r->used->meter.cpu_known || !r->used->meter.mem_peak_kb;
-	w->scan_needed |= !r->used->meter.cpu_known || !r->used->meter.mem_known;
+	r->used->processes = (struct process_usage){ 0 };
+	process_usage_cgroups(r->used->leaf, r->used->memory, &r->used->processes);
+	r->used->kept =
+	        r->used->n_gpus || !r->used->processes.cpu_known || !r->used->processes.mem_peak_kb;
+	w->scan_needed |= !r->used->processes.cpu_known || !r->used->processes.mem_known;
 	w->gpus_needed |= r->used->n_gpus != 0;
 }
 
@@ -175,13 +176,13 @@ static void check_guarded(struct usage_sampling *w, struct run *r)
 {
 	struct run_usage *u = r->used;
 	struct run_used before = u->used;
-	struct meter nothing = { 0 };
+	struct process_usage nothing = { 0 };
 	bool alone[GPU_INDEX_MAX];
 	uint32_t *pids = NULL;
 	size_t n;
 
-	n = w->scan ? meter_scan_run(w->scan, r->shepherd, &nothing, &pids)
-	            : meter_pids(u->leaf, &pids);
+	n = w->scan ? process_scan_run(w->scan, r->shepherd, &nothing, &pids)
+	            : process_usage_pids(u->leaf, &pids);
 	find_alone(w, u, alone);
 	if (w->uses)
 		used_add_gpu_memory(&u->used, u->gpus, alone, u->n_gpus, w->uses,
@@ -196,11 +197,11 @@ static void check_guarded(struct usage_sampling *w, struct run *r)
 /* A sum over living processes only counts by its growth. */
 static void add_wait(struct run_usage *u)
 {
-	uint64_t sum = u->meter.wait_us;
+	uint64_t sum = u->processes.wait_us;
 
-	if (u->meter.wait_known)
+	if (u->processes.wait_known)
 		return;
-	u->meter.wait_us = u->used.cpu_wait_us + (sum > u->waited_us ? sum - u->waited_us : 0);
+	u->processes.wait_us = u->used.cpu_wait_us + (sum > u->waited_us ? sum - u->waited_us : 0);
 	u->waited_us = sum;
 }
 
@@ -219,17 +220,18 @@ static void count_run(struct usage_sampling *w)
 		return;
 	}
 	before = u->used;
-	if (w->scan && (!u->meter.cpu_known || !u->meter.mem_known))
-		n = meter_scan_run(w->scan, r->shepherd, &u->meter, &pids);
+	if (w->scan && (!u->processes.cpu_known || !u->processes.mem_known))
+		n = process_scan_run(w->scan, r->shepherd, &u->processes, &pids);
 	else if (*u->leaf)
-		n = meter_pids(u->leaf, &pids);
-	meter_io(r->shepherd, &u->meter); /* it includes the run's processes that have ended */
+		n = process_usage_pids(u->leaf, &pids);
+	process_usage_io(
+	        r->shepherd, &u->processes); /* it includes the run's processes that have ended */
 	for (size_t i = 0; i < n; i++) {
-		meter_io((pid_t)pids[i], &u->meter);
-		meter_wait((pid_t)pids[i], &u->meter);
+		process_usage_io((pid_t)pids[i], &u->processes);
+		process_usage_wait((pid_t)pids[i], &u->processes);
 	}
 	add_wait(u);
-	used_add_meter(&u->used, &u->meter);
+	used_add_processes(&u->used, &u->processes);
 	if (w->uses && u->n_gpus)
 		add_gpus(w, u, (struct used_pids){ pids, n });
 	free(pids);
@@ -319,7 +321,7 @@ static void end_round(struct usage_sampling *w)
 	else if (!w->gpus_needed && !w->quick)
 		gpu_sampler_pause(w->sampler);
 	w->renew = false;
-	meter_scan_free(w->scan);
+	process_scan_free(w->scan);
 	w->scan = NULL;
 	free(w->runs);
 	w->runs = NULL;
@@ -514,8 +516,8 @@ static bool scan_procs(struct usage_sampling *w, usec_t until)
 	if (!w->scan_needed)
 		return true;
 	if (!w->scan)
-		w->scan = meter_scan_new();
-	while (w->scan && meter_scan_step(w->scan, SCAN_STEP)) {
+		w->scan = process_scan_new();
+	while (w->scan && process_scan_step(w->scan, SCAN_STEP)) {
 		if (clock_us(CLOCK_THREAD_CPUTIME_ID) >= until)
 			return false;
 	}
@@ -595,7 +597,7 @@ void usage_sampling_free(struct usage_sampling *w)
 	event_free(w->quick_timer);
 	event_free(w->idle_timer);
 	gpu_sampler_free(w->sampler);
-	meter_scan_free(w->scan);
+	process_scan_free(w->scan);
 	free(w->runs);
 	free(w);
 }

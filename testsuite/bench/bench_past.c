@@ -19,8 +19,8 @@
 #include "ctld/core/rows/row_codec.h"
 #include "ctld/store/batch_items.h"
 #include "ctld/store/db.h"
-#include "ctld/store/history_writer.h"
 #include "ctld/store/history_reader.h"
+#include "ctld/store/history_writer.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
 #define USERS      20

@@ -140,15 +140,15 @@ static double of_runs(int n)
 	}
 	before = cpu_ms();
 	for (int i = 0; i < ROUNDS * n; i++) {
-		struct meter m = { 0 };
+		struct process_usage m = { 0 };
 		uint32_t *pids;
 
 		snprintf(dir, sizeof(dir), "%s/%d", root, i % n);
-		meter_cgroups(dir, NULL, &m);
-		free((meter_pids(dir, &pids), pids));
-		meter_io(getpid(), &m); /* its process, and its shepherd */
-		meter_io(getpid(), &m);
-		used_add_meter(&used, &m);
+		process_usage_cgroups(dir, NULL, &m);
+		free((process_usage_pids(dir, &pids), pids));
+		process_usage_io(getpid(), &m); /* its process, and its shepherd */
+		process_usage_io(getpid(), &m);
+		used_add_processes(&used, &m);
 	}
 	return (cpu_ms() - before) / ROUNDS;
 }
@@ -162,7 +162,7 @@ static double of_processes(int n)
 
 	for (int i = 0; i < ROUNDS * n; i++) {
 		snprintf(dir, sizeof(dir), "%s/%d", root, i % n);
-		free((meter_pids(dir, &pids), pids));
+		free((process_usage_pids(dir, &pids), pids));
 	}
 	return (cpu_ms() - before) / ROUNDS;
 }
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 	double gpus, runs, quick;
 	int status;
 
-	helper_main(argc, argv);
+	driver_process_main(argc, argv);
 	if (argc != 3 || !mkdtemp(root))
 		return 2;
 	gpus = of_gpus(atoi(argv[1]), false);

@@ -35,8 +35,8 @@ static void check_expanded(char **names, size_t n)
 
 static int type_check(const char *type, uint32_t count, void *arg)
 {
-	FUZZ_CHECK(count >= *(const uint32_t *)arg && count <= AMOUNT_COUNT_MAX);
-	FUZZ_CHECK(!strcmp(type, AMOUNT_ANY) || amount_type_check(type, NULL) == 0);
+	FUZZ_CHECK(count >= *(const uint32_t *)arg && count <= GPUS_BY_TYPE_COUNT_MAX);
+	FUZZ_CHECK(!strcmp(type, GPUS_BY_TYPE_ANY) || gpus_by_type_check(type, NULL) == 0);
 	return 0;
 }
 
@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		FUZZ_CHECK(*err.text);
 		FUZZ_CHECK(text_plain_prefix(err.text, strlen(err.text)) == strlen(err.text));
 	}
-	amount_each(text, type_check, &one, NULL);
-	amount_each_or_none(text, type_check, &none, NULL);
+	gpus_by_type_each(text, type_check, &one, NULL);
+	gpus_by_type_each_or_none(text, type_check, &none, NULL);
 	free(text);
 	return 0;
 }

@@ -89,16 +89,16 @@ static void read_order(const uint8_t *data, size_t n)
 		return;
 	FUZZ_CHECK(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) == 0);
 	FUZZ_CHECK(send(pair[0], data, n, 0) == (ssize_t)n);
-	r = ctl_receive(pair[1], &type, &m, &err);
+	r = order_socket_receive(pair[1], &type, &m, &err);
 	if (r == 1) {
-		uint8_t b[CTL_MAX];
+		uint8_t b[ORDER_SOCKET_MAX];
 
-		FUZZ_CHECK(ctl_pack(type, m, b) > 0);
+		FUZZ_CHECK(order_socket_pack(type, m, b) > 0);
 		protobuf_c_message_free_unpacked(m, NULL);
 	} else {
 		FUZZ_CHECK(r == -1 && err.code == ERR_PROTOCOL);
 	}
-	FUZZ_CHECK(ctl_receive(pair[1], &type, &m, &err) == 0); /* it was taken off */
+	FUZZ_CHECK(order_socket_receive(pair[1], &type, &m, &err) == 0); /* it was taken off */
 	close(pair[0]);
 	close(pair[1]);
 }

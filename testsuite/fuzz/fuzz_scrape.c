@@ -50,20 +50,20 @@ static void check_line(const struct load *l, char line[LOAD_LINE_MAX])
 static void read_answer(
         struct seen *s, const char *preset, const uint8_t *data, size_t n, size_t step)
 {
-	struct answer a;
+	struct http_response a;
 	struct load l = { 0 };
 	struct error err = { .text = "" };
 
 	memset(s, 0, sizeof(*s));
 	server_metrics_begin(&s->reader, preset);
-	answer_begin(&a);
+	http_response_begin(&a);
 	a.body = on_body;
 	a.arg = s;
 	a.max_body = BODY_MAX;
 	for (size_t i = 0; i < n && s->r == 0; i += step)
-		s->r = answer_feed(&a, data + i, i + step < n ? step : n - i, &err);
+		s->r = http_response_feed(&a, data + i, i + step < n ? step : n - i, &err);
 	if (s->r == 0)
-		s->r = answer_closed(&a, &err) < 0 ? -1 : 2;
+		s->r = http_response_closed(&a, &err) < 0 ? -1 : 2;
 	FUZZ_CHECK(s->r > 0 || *err.text);
 	FUZZ_CHECK(s->r < 0 || (a.status >= 100 && a.status <= 999));
 	s->status = a.status;

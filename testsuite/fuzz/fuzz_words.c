@@ -43,7 +43,7 @@ static int word_moment(const char *text, struct error *err)
 {
 	int64_t us = -1;
 
-	if (when_parse_next(text, NOW, &us, err) < 0)
+	if (parse_time_next(text, NOW, &us, err) < 0)
 		return -1;
 	FUZZ_CHECK(us >= 0);
 	return 0;

@@ -38,7 +38,7 @@ struct sim_node {
 	uint64_t lost_link; /* to the controller whose state is lost; 0: none was */
 	struct use *uses;         /* on disk: outlives boots */
 	struct sim_gpus *gpus;    /* NULL: they are as configured, and never fail */
-	struct sim_cards cards;   /* as the controller has them */
+	struct sim_gpu_samples cards; /* as the controller has them */
 	uint64_t signature_age_s; /* the controller's; 0: none said */
 	bool takes_faults;        /* the controller that it is registered with does */
 	struct convert *convert;
@@ -267,12 +267,12 @@ static void tell_used(void *arg, struct run_id run, const struct run_used *used)
 	Gpusched__RunsUsed m = GPUSCHED__RUNS_USED__INIT;
 	Gpusched__RunUsed one, *list = &one;
 	Gpusched__RunId id = GPUSCHED__RUN_ID__INIT;
-	Gpusched__GpuSample samples[SIM_CARDS_MAX], *gpus[SIM_CARDS_MAX];
-	uint8_t bytes[SIM_CARDS_MAX * 80 + 256];
+	Gpusched__GpuSample samples[SIM_NODE_GPUS_MAX], *gpus[SIM_NODE_GPUS_MAX];
+	uint8_t bytes[SIM_NODE_GPUS_MAX * 80 + 256];
 
 	if (!sim_node_is_registered(n))
 		return;
-	m.n_gpus = sim_cards_sample(&n->cards, n->launcher, engine_now(n->o.engine), samples);
+	m.n_gpus = sim_gpu_samples_take(&n->cards, n->launcher, engine_now(n->o.engine), samples);
 	m.gpus = gpus;
 	for (size_t i = 0; i < m.n_gpus; i++)
 		gpus[i] = &samples[i];
@@ -555,7 +555,7 @@ static void on_message(void *owner, uint64_t link, int type, const void *bytes, 
 	convert_clear(n->convert);
 	if (ev.kind == AGENT_REGISTERED) {
 		n->takes_faults = ((const Gpusched__Registered *)m)->takes_faults;
-		sim_cards_configure(&n->cards, (const Gpusched__Registered *)m);
+		sim_gpu_samples_configure(&n->cards, (const Gpusched__Registered *)m);
 		tell_gpus(n, NULL);
 		sim_launcher_tell_used(n->launcher);
 	}

@@ -25,10 +25,10 @@ static int ask(struct state *s, struct client *c, struct error *err)
 {
 	Gpusched__ListNodes request = GPUSCHED__LIST_NODES__INIT;
 	struct update *u = update_new(UPDATE_NODES, clock_us(CLOCK_REALTIME));
-	struct whole nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_node, u, NULL };
+	struct reassembly nodes = { GPUSCHED__MSG_TYPE__MSG_NODE_CHUNK, on_node, u, NULL };
 
 	request.devices = true;
-	if (whole_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, &nodes, err) < 0) {
+	if (reassembly_ask(c, GPUSCHED__MSG_TYPE__MSG_LIST_NODES, &request.base, &nodes, err) < 0) {
 		update_free(u);
 		return -1;
 	}

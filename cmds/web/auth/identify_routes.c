@@ -81,24 +81,24 @@ static void log_in(const struct http_request *r, struct http_answer *a)
 	struct error err;
 
 	if (!link || r->head) { /* what looks ahead at links does not use them up */
-		h = bare_begin("Log in", false);
+		h = frameless_page_begin("Log in", false);
 		HTML(h, "<p>Run <code>gweb login</code> on a host of the cluster: it prints a "
 		        "link.</p>");
-		bare_end(h, a);
+		frameless_page_end(h, a);
 		return;
 	}
 	if (auth_redeem(id->auth, link, identify_now(), session, &err) < 0) {
 		a->status = 403;
-		h = bare_begin("The link does not hold", false);
+		h = frameless_page_begin("The link does not hold", false);
 		HTML(h, "<p>It was used before, or is older than a minute. "
 		        "<code>gweb login</code> makes another one.</p>");
-		bare_end(h, a);
+		frameless_page_end(h, a);
 		return;
 	}
 	set_cookie(id, r, a, session);
-	h = bare_begin("Logged in", true);
+	h = frameless_page_begin("Logged in", true);
 	HTML(h, "<p><a href=\"/\">The cluster</a></p>");
-	bare_end(h, a);
+	frameless_page_end(h, a);
 }
 
 static void log_out(const struct http_request *r, struct http_answer *a)
@@ -111,9 +111,9 @@ static void log_out(const struct http_request *r, struct http_answer *a)
 		auth_logout(id->auth, cookie);
 	set_cookie(id, r, a, "");
 	http_answer_header(a, "Clear-Site-Data", "\"cache\"");
-	h = bare_begin("Logged out", false);
+	h = frameless_page_begin("Logged out", false);
 	HTML(h, "<p><code>gweb login</code> makes a link to log in again.</p>");
-	bare_end(h, a);
+	frameless_page_end(h, a);
 }
 
 /* --- /token ----------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* frameless_page.c - see frameless_page.h */
 #include "cmds/web/pages/frameless_page.h"
 
-struct html *bare_begin(const char *title, bool onward)
+struct html *frameless_page_begin(const char *title, bool onward)
 {
 	struct html *h = html_new();
 
@@ -20,7 +20,7 @@ struct html *bare_begin(const char *title, bool onward)
 	return h;
 }
 
-void bare_end(struct html *h, struct http_answer *a)
+void frameless_page_end(struct html *h, struct http_answer *a)
 {
 	HTML(h, "</main></body></html>\n");
 	a->type = "text/html; charset=utf-8";

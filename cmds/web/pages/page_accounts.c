@@ -279,7 +279,7 @@ static void put_history(struct page *p)
 	struct history *y;
 	struct report r;
 	struct error err;
-	int64_t since = when_today(p->now) - (DAYS_TOLD - 1) * DAY_US;
+	int64_t since = parse_time_today(p->now) - (DAYS_TOLD - 1) * DAY_US;
 
 	if (report_ask(p, by, 2, since, p->now, &r, &err) < 0) {
 		HTML(p->h, "<p class=\"dim\">Not known: %s.</p>", err.text);

@@ -43,7 +43,7 @@ static int64_t moment(const char *text, int64_t now, int64_t otherwise, const ch
 
 	if (!*text)
 		return otherwise;
-	if (when_parse(text, now, &us, &err) < 0) {
+	if (parse_time(text, now, &us, &err) < 0) {
 		*wrong = "a time is 2026-11-26, today, yesterday or now-7d";
 		return otherwise;
 	}
@@ -60,7 +60,7 @@ static void question_read(struct question *q, const struct page *p)
 			q->group = i;
 	q->since_text = page_query(p, "since");
 	q->until_text = page_query(p, "until");
-	q->since = moment(q->since_text, p->now, when_today(p->now) - 6 * DAY_US, &q->wrong);
+	q->since = moment(q->since_text, p->now, parse_time_today(p->now) - 6 * DAY_US, &q->wrong);
 	q->until = moment(q->until_text, p->now, p->now, &q->wrong);
 	if (q->until <= q->since)
 		q->wrong = "the window must end after it begins";

@@ -89,11 +89,11 @@ void pages_failed(const struct http_request *r, struct http_answer *a)
 	why = strstr(text, ": ");
 	if (why)
 		*why = '\0';
-	h = bare_begin(text, false);
+	h = frameless_page_begin(text, false);
 	if (why)
 		HTML(h, "<p>The reason: %s</p>", why + 2);
 	HTML(h, "<p><a href=\"/\">The cluster</a></p>");
-	bare_end(h, a);
+	frameless_page_end(h, a);
 	free(text);
 }
 

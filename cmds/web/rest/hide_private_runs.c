@@ -45,7 +45,7 @@ static Gpusched__NodeGpu *narrow_gpu(
 	return m;
 }
 
-Gpusched__Node *narrow_node(
+Gpusched__Node *hide_private_runs(
         const Gpusched__Node *node, const struct viewer *v, const struct snapshot *snap)
 {
 	Gpusched__Node *m = xmemdup(node, sizeof(*node));
@@ -57,7 +57,7 @@ Gpusched__Node *narrow_node(
 	return m;
 }
 
-void narrow_node_free(Gpusched__Node *m)
+void hide_private_runs_free(Gpusched__Node *m)
 {
 	for (size_t i = 0; i < m->n_devices; i++) {
 		free(m->devices[i]->runs);

@@ -6,8 +6,8 @@
 #include "cmds/web/viewer.h"
 
 /* A node of the snapshot as the viewer may see it. Borrows from the snapshot. */
-Gpusched__Node *narrow_node(
+Gpusched__Node *hide_private_runs(
         const Gpusched__Node *node, const struct viewer *v, const struct snapshot *snap);
-void narrow_node_free(Gpusched__Node *node);
+void hide_private_runs_free(Gpusched__Node *node);
 
 #endif

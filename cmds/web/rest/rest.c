@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/web/rest/events.h"
 #include "cmds/web/auth/identify.h"
+#include "cmds/web/rest/events.h"
 #include "cmds/web/rest/openapi.h"
 #include "cmds/web/rest/rest_query.h"
 #include "cmds/web/snapshot.h"

@@ -207,10 +207,10 @@ static bool is_named(const Gpusched__Node *node, const struct cmd_list *list)
 static void put_node(const struct http_request *r, struct http_answer *a,
         const Gpusched__Node *node, bool *first)
 {
-	Gpusched__Node *seen = narrow_node(node, r->viewer, r->snap);
+	Gpusched__Node *seen = hide_private_runs(node, r->viewer, r->snap);
 
 	put(a, &seen->base, first);
-	narrow_node_free(seen);
+	hide_private_runs_free(seen);
 }
 
 void rest_nodes(const struct http_request *r, struct http_answer *a)

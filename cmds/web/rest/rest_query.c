@@ -31,7 +31,7 @@ static int read_time(const char *name, const char *value, int64_t *us, struct er
 		*us = (int64_t)s * 1000000;
 		return 0;
 	}
-	return when_parse(value, when_now(), us, err) < 0 ? cmd_blame(name, value, err) : 0;
+	return parse_time(value, parse_time_now(), us, err) < 0 ? cmd_blame(name, value, err) : 0;
 }
 
 static int read_number(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *n,
@@ -289,7 +289,7 @@ static bool on_nodes(const struct cmd_list *list, const struct snapshot_job *job
 
 static bool in_ids(const struct cmd_ids *ids, const struct snapshot_job *job)
 {
-	const struct cmd_id_told told = { job->id, *job->tasks ? job->tasks : "", job->tasks };
+	const struct cmd_id_reported told = { job->id, *job->tasks ? job->tasks : "", job->tasks };
 
 	for (size_t i = 0; i < ids->n; i++)
 		if (ids->v[i].id == job->raw_id)

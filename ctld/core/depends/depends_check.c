@@ -16,8 +16,8 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/depends/depends_terms.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/epoch_and_ids.h"

@@ -17,7 +17,7 @@
 /* Do the array's terms that are not decided task by task still have to come true? */
 static bool whole_open(const struct depends *p, const struct job *own)
 {
-	return p->whole_left > (p->singles && namesakes_first_and_idle(own) ? p->singles : 0);
+	return p->whole_left > (p->singles && singletons_first_and_idle(own) ? p->singles : 0);
 }
 
 static bool part_open(const struct job *part)
@@ -27,7 +27,7 @@ static bool part_open(const struct job *part)
 
 	if (!p->any)
 		return depends_by_task(part) || whole_open(p, own);
-	return *job_info(part)->depends && !(p->singleton && namesakes_first_and_idle(own));
+	return *job_info(part)->depends && !(p->singleton && singletons_first_and_idle(own));
 }
 
 /* Can the terms of a part's own text never come true? */
@@ -78,7 +78,7 @@ bool depends_open(const struct job *job)
 	if (p->each && job != own)
 		return part_open(job);
 	job = own;
-	if (!p->singleton || !namesakes_first_and_idle(job))
+	if (!p->singleton || !singletons_first_and_idle(job))
 		return true;
 	return !p->any && p->met + p->singles < p->n;
 }

@@ -37,7 +37,7 @@ static int say_range(const struct depend_term *t, char *text, size_t size)
 static size_t say_term(const struct core *core, const struct job *job, const struct depend_term *t,
         char *text, size_t size)
 {
-	const struct job *on = t->job ? depend_term_job(core, t) : namesakes_first(job);
+	const struct job *on = t->job ? depend_term_job(core, t) : singletons_first(job);
 	uint32_t task = t->tasks ? taskset_first(t->tasks) : t->task;
 	unsigned long long id = on ? job_id(on) : t->job;
 	char label[JOB_LABEL];

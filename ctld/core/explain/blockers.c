@@ -422,8 +422,8 @@ uint32_t explain_count(struct core *core, const struct class *class)
 static void say_resources(const struct wait *w, const struct option *o, struct job_why *why)
 {
 	char text[256], nodes[64];
-	struct why_blocker *b = explain_add(
-	        why, ask_why(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
+	struct why_blocker *b = explain_add(why,
+	        missing_resources(w->core, w->who->partition, &w->who->ask, text, sizeof(text)));
 	size_t used;
 
 	if (!b)

@@ -292,7 +292,7 @@ static void say_ask(const struct ask *ask, char *text, size_t size)
 		snprintf(text, size, "%u CPU%s", ask->cpus, ask->cpus == 1 ? "" : "s");
 }
 
-const char *ask_why(
+const char *missing_resources(
         const struct core *core, uint32_t partition, const struct ask *ask, char *text, size_t size)
 {
 	const struct conf_partition *p = &core->conf->partitions[partition];

@@ -9,7 +9,7 @@ struct ask;
 struct core;
 
 /* Why that request does not start in a partition now: a reason, and its text. */
-const char *ask_why(const struct core *core, uint32_t partition, const struct ask *ask, char *text,
-        size_t size);
+const char *missing_resources(const struct core *core, uint32_t partition, const struct ask *ask,
+        char *text, size_t size);
 
 #endif

@@ -14,8 +14,8 @@
 #include "ctld/core/attempts/bill.h"
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/imagined_job.h"
-#include "ctld/core/intake/start_conditions.h"
 #include "ctld/core/intake/partition_choices.h"
+#include "ctld/core/intake/start_conditions.h"
 #include "ctld/core/intake/submit.h"
 #include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
@@ -134,7 +134,7 @@ static void answer(struct core *core, const struct core_event *e, struct intake 
 }
 
 /* Only the first job is asked about; all of them must pass the checks. */
-void trial_apply(struct core *core, const struct core_event *e)
+void test_only_apply(struct core *core, const struct core_event *e)
 {
 	struct intake *v = xcalloc(e->submit.n, sizeof(*v));
 	struct error err = { 0 };

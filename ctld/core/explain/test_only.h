@@ -5,6 +5,6 @@
 struct core;
 struct core_event;
 
-void trial_apply(struct core *core, const struct core_event *event);
+void test_only_apply(struct core *core, const struct core_event *event);
 
 #endif

@@ -17,9 +17,9 @@
 #include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/missing_resources.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/intake/start_conditions.h"
 #include "ctld/core/place/ledger.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
@@ -90,7 +90,7 @@ static void judge(const struct core *core, struct class *class, struct clocks no
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	case VERDICT_CAPACITY:
-		l->reason = ask_why(core, l->partition, &ask, l->text, TEXT_SIZE);
+		l->reason = missing_resources(core, l->partition, &ask, l->text, TEXT_SIZE);
 		count_blockers((struct core *)(uintptr_t)core, l, class, now);
 		break;
 	}

@@ -15,14 +15,14 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
+#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/partition_choices.h"
-#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/jobs/depends_attach.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/rows/row_codec.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
 
 /* A new job, or the id of one that was there already. */

@@ -24,20 +24,20 @@
 #include "ctld/core/intake/replace_spec.h"
 #include "ctld/core/intake/requeue_ended.h"
 #include "ctld/core/intake/update.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/jobs/array_split.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/notifications.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/records/wait_replies.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/util/idmap.h"
 
 #define MAX_ERRORS 1000
@@ -261,7 +261,7 @@ static int requeue(struct control *c, struct error *err)
 		        "the owner can sign more: gctl update %llu --max-attempts=%u",
 		        (unsigned long long)job_id(c->job), starts + 1);
 	}
-	if (ended && revive_check(c->core, c->job, err) < 0)
+	if (ended && requeue_ended_check(c->core, c->job, err) < 0)
 		return error_wrap(err, "job %s cannot be requeued", job_label(c->job, c->label));
 	remember(c, "requeued");
 	hold_then(c);

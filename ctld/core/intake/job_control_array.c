@@ -13,8 +13,8 @@
 
 #include "ctld/core/intake/job_control_impl.h"
 #include "ctld/core/intake/requeue_ended.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/jobs/array_split.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 
@@ -218,7 +218,7 @@ int control_records(
 	bool was_done = c->walk.done;
 	struct job *job;
 
-	if (ended && !c->own_only && !c->walk.next && revive_check_here(own, set, err) < 0)
+	if (ended && !c->own_only && !c->walk.next && requeue_ended_check_here(own, set, err) < 0)
 		return -1;
 	while (!control_spent(c) && (job = next_record(c, own, set))) {
 		control_spend(c, 1);

@@ -13,8 +13,8 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/core.h"
 #include "ctld/core/intake/job_checks.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/life.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
 

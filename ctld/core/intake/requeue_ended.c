@@ -9,9 +9,9 @@
 
 #include <string.h>
 
+#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/update.h"
-#include "ctld/core/depends/depends_check.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"
@@ -53,7 +53,7 @@ static int check_service(const struct job *own, struct error *err)
 
 /* Of an array the signature and dependencies are the parent's; deadline and request are those of
  * the record. */
-int revive_check(struct core *core, const struct job *job, struct error *err)
+int requeue_ended_check(struct core *core, const struct job *job, struct error *err)
 {
 	const struct job *own = job_own(job);
 	unsigned long long id = job_id(own);
@@ -83,7 +83,7 @@ static uint32_t count_here(const struct job *own, const struct taskset *set)
 }
 
 /* All or none: what cannot be requeued is not passed over silently. */
-int revive_check_here(const struct job *own, const struct taskset *set, struct error *err)
+int requeue_ended_check_here(const struct job *own, const struct taskset *set, struct error *err)
 {
 	const struct array *a = job_array(own);
 	uint32_t all = set ? set->count : a->ended;

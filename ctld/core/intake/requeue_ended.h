@@ -9,8 +9,8 @@ struct job;
 struct taskset;
 
 /* May an ended job be run again? */
-int revive_check(struct core *core, const struct job *job, struct error *err);
+int requeue_ended_check(struct core *core, const struct job *job, struct error *err);
 /* Refuses if `set` (NULL: all tasks) has tasks of the array that have ended and left memory. */
-int revive_check_here(const struct job *own, const struct taskset *set, struct error *err);
+int requeue_ended_check_here(const struct job *own, const struct taskset *set, struct error *err);
 
 #endif

@@ -18,14 +18,14 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/core.h"
-#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/intake/bulk.h"
 #include "ctld/core/intake/job_checks.h"
 #include "ctld/core/intake/partition_choices.h"
 #include "ctld/core/jobs/depends_attach.h"
-#include "ctld/core/rows/effects.h"
+#include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/singletons.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/services.h"
@@ -60,7 +60,7 @@ void submit_joins(struct core *core, struct job *job)
 	struct job *behind;
 
 	job_requested(core, job);
-	namesakes_add(core->namesakes, job);
+	singletons_add(core->singletons, job);
 	/* A bulk's may come before one that was the first of its name. */
 	behind = job_link(job)->name_after;
 	if (behind && job_link(behind)->depends)

@@ -23,11 +23,11 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/array.h"
+#include "ctld/core/depends/depends_open.h"
 #include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/depends_never.h"
-#include "ctld/core/depends/depends_open.h"
 #include "ctld/core/jobs/eligible.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 
@@ -218,7 +218,7 @@ static struct edge *not_heard(const struct dependents *a, uint64_t round)
 	return e;
 }
 
-void corr_part_ended(struct core *core, struct job *part)
+void aftercorr_part_ended(struct core *core, struct job *part)
 {
 	const struct dependents *a = job_link(job_own(part))->dependents;
 	enum outcome outcome = job_info(part)->state == JOB_COMPLETED ? DEPEND_MET : DEPEND_NEVER;
@@ -249,7 +249,7 @@ static void judge_gone(struct core *core, struct edge *e, struct job *on)
 	taskset_clear(&gone);
 }
 
-bool corr_gone(struct core *core, struct job *on)
+bool aftercorr_gone(struct core *core, struct job *on)
 {
 	struct edge *e = job_link(on)->dependents->corrs;
 
@@ -262,7 +262,7 @@ bool corr_gone(struct core *core, struct job *on)
 	return true;
 }
 
-void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome outcome)
+void aftercorr_rest(struct core *core, struct job *own, uint64_t on, enum outcome outcome)
 {
 	struct job **v = records_of(core, own, NULL);
 
@@ -273,7 +273,7 @@ void corr_rest(struct core *core, struct job *own, uint64_t on, enum outcome out
 	free(v);
 }
 
-void corr_reweigh(struct core *core, struct job *own)
+void aftercorr_reweigh(struct core *core, struct job *own)
 {
 	struct job **v = records_of(core, own, NULL);
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/depends/depends_queue.h"
 #include "ctld/core/depends/depends_terms.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/ended_outcomes.h"
 #include "ctld/core/rows/state.h"

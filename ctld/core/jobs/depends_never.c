@@ -5,9 +5,9 @@
 
 #include "common/conf/conf.h"
 #include "common/job/mail_types.h"
-#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/depends/depends_why.h"
+#include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/jobs/depends_aftercorr.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/depends_never.h"
-#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
@@ -35,7 +35,7 @@ void depends_weigh(struct core *core, struct job *job)
 	if (p->never)
 		depends_kill_never(core, job, p->never_n == p->each_never);
 	if (job_link(job)->depends && job_link(job)->depends->each)
-		corr_reweigh(core, job);
+		aftercorr_reweigh(core, job);
 	job_consider(core, job);
 }
 

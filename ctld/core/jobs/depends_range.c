@@ -13,9 +13,9 @@
 
 #include <stddef.h>
 
-#include "ctld/core/records/array.h"
-#include "ctld/core/jobs/depends_outcome.h"
 #include "ctld/core/depends/depends_terms.h"
+#include "ctld/core/jobs/depends_outcome.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/idmap.h"

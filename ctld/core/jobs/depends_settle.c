@@ -20,12 +20,12 @@
 
 #include <stddef.h>
 
+#include "ctld/core/depends/depends_queue.h"
+#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/jobs/depends_aftercorr.h"
 #include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/depends_outcome.h"
-#include "ctld/core/depends/depends_queue.h"
 #include "ctld/core/jobs/depends_range.h"
-#include "ctld/core/depends/depends_terms.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
 
@@ -54,7 +54,7 @@ static void decide_each(struct core *core, struct edge *e, const struct job *on)
 	struct job *who = e->who;
 	enum outcome outcome = outcome_of(&e->t, on, core->now.wall);
 
-	corr_rest(core, who, e->t.job, outcome);
+	aftercorr_rest(core, who, e->t.job, outcome);
 	if (!job_link(who)->depends) /* the job has ended by this */
 		return;
 	depends_unhang(e);
@@ -107,7 +107,7 @@ static void settle_lost(struct core *core, struct job *job)
 		depends_mark(p, n, DEPEND_NEVER);
 		lost = true;
 		if (t.each)
-			corr_rest(core, job, t.job, DEPEND_NEVER);
+			aftercorr_rest(core, job, t.job, DEPEND_NEVER);
 		p = job_link(job)->depends;
 	}
 	if (p && (lost || p->never))
@@ -155,7 +155,7 @@ static void settle_part(struct core *core, struct job *part)
 	range_part_moved(core, part);
 	/* If not, it was requeued since: its next end will be queued again. */
 	if (job_state_ended((enum job_state)job_info(part)->state))
-		corr_part_ended(core, part);
+		aftercorr_part_ended(core, part);
 	depends_queue_pop(core);
 }
 
@@ -176,7 +176,8 @@ static unsigned settle_one(struct core *core, struct job *job)
 	} else if (a->lost) {
 		a->lost = false;
 		settle_lost(core, job);
-	} else if ((a->corrs && corr_gone(core, job)) || (a->ranges && range_gone(core, job))) {
+	} else if ((a->corrs && aftercorr_gone(core, job)) ||
+	           (a->ranges && range_gone(core, job))) {
 		return 1;
 	} else if ((e = due_edge(job)) && a->parts_queued) {
 		/* The parts of the array first. */

@@ -10,9 +10,9 @@
 
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/records/array.h"
 #include "ctld/core/depends/depends_open.h"
 #include "ctld/core/jobs/job_timers.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"

@@ -15,12 +15,12 @@
 #include "ctld/core/attempts/attempt.h"
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/notifications.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/run_orders.h"
 
 /* The CPU time that the run has had, and the time it waited for a CPU. With the latter a run that
  * is limited by its CPUs is recognized also on a full node, or where a job has a tenth of a CPU. */

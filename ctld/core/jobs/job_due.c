@@ -5,10 +5,10 @@
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/run_orders.h"
 
 /* The deadline has come, or so little time is left until then that a job of this time limit cannot
  * start any more. */

@@ -13,13 +13,13 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/attempts/attempt.h"
-#include "ctld/core/rows/effects.h"
-#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
-#include "ctld/core/rows/row_codec.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/rows/dirty.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/kept_rows.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
 
 /* One that runs. The texts lie behind it. */

@@ -37,32 +37,32 @@
 #include "common/base/xalloc.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/attempts/attempt.h"
+#include "ctld/core/attempts/attempt_outcome.h"
 #include "ctld/core/attempts/deciding_rank.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/records/array.h"
-#include "ctld/core/jobs/array_split.h"
-#include "ctld/core/attempts/attempt_outcome.h"
-#include "ctld/core/jobs/depends_attach.h"
+#include "ctld/core/attempts/requeue_on.h"
 #include "ctld/core/depends/depends_queue.h"
 #include "ctld/core/depends/depends_terms.h"
-#include "ctld/core/rows/effects.h"
+#include "ctld/core/jobs/array_split.h"
+#include "ctld/core/jobs/depends_attach.h"
 #include "ctld/core/jobs/eligible.h"
 #include "ctld/core/jobs/job_steps.h"
 #include "ctld/core/jobs/job_timers.h"
 #include "ctld/core/jobs/notifications.h"
-#include "ctld/core/attempts/requeue_on.h"
-#include "ctld/core/jobs/retire.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/replica_restart.h"
+#include "ctld/core/jobs/retire.h"
 #include "ctld/core/preempt/preempt_rules.h"
 #include "ctld/core/preempt/victims.h"
+#include "ctld/core/records/array.h"
 #include "ctld/core/records/audit_note.h"
-#include "ctld/core/records/singletons.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
+#include "ctld/core/records/singletons.h"
 #include "ctld/core/records/wait_replies.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/run_orders.h"
 
 /* --- counting and telling -------------------------------------------------------------------- */
 
@@ -85,11 +85,11 @@ static void tell_namesakes(struct core *core, struct job *job, bool was_active)
 	struct job *first;
 
 	if (changed)
-		namesakes_active(job, was_active ? -1 : 1);
-	first = namesakes_first(job);
+		singletons_active(job, was_active ? -1 : 1);
+	first = singletons_first(job);
 	if (job_state_ended((enum job_state)job_info(job)->state)) {
 		first = first == job ? job_link(job)->name_after : first;
-		namesakes_remove(core->namesakes, job);
+		singletons_remove(core->singletons, job);
 	}
 	if (first && job_link(first)->depends && (first != job || (changed && job_array(job))))
 		job_consider(core, first);
@@ -107,23 +107,23 @@ static void consider_single(struct core *core, struct job *job)
 void job_respecified(struct core *core, struct job *own, const struct respec *r, bool files)
 {
 	bool named = !job_state_ended((enum job_state)job_info(own)->state);
-	struct job *first = named ? namesakes_first(own) : NULL;
+	struct job *first = named ? singletons_first(own) : NULL;
 
 	if (named) {
 		first = first == own ? job_link(own)->name_after : first;
 		if (is_active(own))
-			namesakes_active(own, -1);
-		namesakes_remove(core->namesakes, own);
+			singletons_active(own, -1);
+		singletons_remove(core->singletons, own);
 	}
 	job_set_respec(core->jobs, own, r, files);
 	if (!named)
 		return;
-	namesakes_add(core->namesakes, own);
+	singletons_add(core->singletons, own);
 	if (is_active(own))
-		namesakes_active(own, 1);
+		singletons_active(own, 1);
 	consider_single(core, first); /* the first job of the name that it had */
-	if (namesakes_first(own) != own)
-		consider_single(core, namesakes_first(own));
+	if (singletons_first(own) != own)
+		consider_single(core, singletons_first(own));
 	consider_single(core, job_link(own)->name_after);
 	consider_single(core, own);
 }
@@ -327,7 +327,7 @@ static void name_again(struct core *core, struct job *job)
 {
 	struct job *next;
 
-	namesakes_add(core->namesakes, job);
+	singletons_add(core->singletons, job);
 	next = job_link(job)->name_after;
 	if (next && job_link(next)->depends)
 		job_consider(core, next);
@@ -522,7 +522,7 @@ static void job_after_attempt(struct core *core, struct job *job)
 	if (attempt_start_time(job))
 		job_set_start(core->jobs, job, attempt_start_time(job));
 	if (again && job_service(job) && r->end_cause != END_SIGNATURE) {
-		slot_again(core, job, run);
+		replica_restart(core, job, run);
 		job_again(core, job);
 	} else if (again && !attempt_whole(job)) {
 		job_not_whole(core, job, run);

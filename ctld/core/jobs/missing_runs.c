@@ -1,12 +1,12 @@
 /* missing_runs.c - see missing_runs.h */
 #include "ctld/core/jobs/missing_runs.h"
 
-#include "ctld/core/runs/node_state.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/run_states.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_orders.h"
 
 void run_says_never(struct core *core, struct run *run, const struct run_report *report)
 {

@@ -12,8 +12,8 @@
 #include "common/base/text.h"
 #include "common/job/mail_types.h"
 #include "common/job/requeue_on.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
 
 #define REMARK_MAX  1024

@@ -60,7 +60,7 @@ static void retire_old_runs(struct core *core, struct job *job)
 	while (*at) {
 		struct run *run = *at;
 
-		if (n++ < SLOT_RUNS_KEPT || !run_over(run)) {
+		if (n++ < REPLICA_RUNS_KEPT || !run_over(run)) {
 			at = &run_link(run)->next_of_job;
 			continue;
 		}
@@ -69,18 +69,18 @@ static void retire_old_runs(struct core *core, struct job *job)
 	}
 }
 
-void slot_again(struct core *core, struct job *job, const struct run *run)
+void replica_restart(struct core *core, struct job *job, const struct run *run)
 {
 	struct job_link *l = job_link(job);
 	bool failed = is_failure(job, run);
-	uint32_t delay = SLOT_DELAY_S;
+	uint32_t delay = REPLICA_RESTART_DELAY_S;
 
-	if (run_replica(run)->ready_us >= (uint64_t)SLOT_GOOD_S * 1000000 || !failed)
+	if (run_replica(run)->ready_us >= (uint64_t)REPLICA_RESTART_GOOD_S * 1000000 || !failed)
 		l->restarts = 0;
 	if (failed) {
-		for (unsigned n = 0; n < l->restarts && delay < SLOT_DELAY_MAX_S; n++)
+		for (unsigned n = 0; n < l->restarts && delay < REPLICA_RESTART_DELAY_MAX_S; n++)
 			delay *= 2;
-		delay = delay > SLOT_DELAY_MAX_S ? SLOT_DELAY_MAX_S : delay;
+		delay = delay > REPLICA_RESTART_DELAY_MAX_S ? REPLICA_RESTART_DELAY_MAX_S : delay;
 		l->restarts += l->restarts < UINT8_MAX;
 		job_set_begin(core->jobs, job, core->now.wall + (usec_t)delay * USEC_PER_S);
 		say(core, job, run, delay);

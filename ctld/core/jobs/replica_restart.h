@@ -6,13 +6,14 @@ struct core;
 struct job;
 struct run;
 
-#define SLOT_DELAY_S     10  /* after the first failure in a row; then twice as long each time */
-#define SLOT_DELAY_MAX_S 300
-#define SLOT_GOOD_S      600 /* a replica that was READY for so long ends the row */
-#define SLOT_RUNS_KEPT   3   /* attempts of a slot that stay in memory */
+#define REPLICA_RESTART_DELAY_S \
+	10 /* after the first failure in a row; then twice as long each time */
+#define REPLICA_RESTART_DELAY_MAX_S 300
+#define REPLICA_RESTART_GOOD_S      600 /* a replica that was READY for so long ends the row */
+#define REPLICA_RUNS_KEPT           3   /* attempts of a slot that stay in memory */
 
 /* `run` of the slot's last attempt is over, and the slot is to wait again: sets its delay if the
  * replica ended by itself, and says why. Runs of older attempts move to history. */
-void slot_again(struct core *core, struct job *job, const struct run *run);
+void replica_restart(struct core *core, struct job *job, const struct run *run);
 
 #endif

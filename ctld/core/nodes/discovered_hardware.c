@@ -16,7 +16,6 @@
 #include "common/base/xalloc.h"
 #include "common/gpu/gpus_by_type.h"
 #include "common/job/run.h"
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/nodes/devices_list.h"
 #include "ctld/core/nodes/mig_layout.h"
 #include "ctld/core/place/ledger.h"
@@ -24,8 +23,9 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
 
-#define TYPE_TEXT  (AMOUNT_TYPE_MAX + 1)
+#define TYPE_TEXT  (GPUS_BY_TYPE_NAME_MAX + 1)
 #define FOUND_TEXT (CONF_MAX_GPUS_PER_NODE * (TYPE_TEXT + 24))
 
 /* One GPU of a node's list. */
@@ -348,7 +348,7 @@ static void add_new(struct taking *t)
 
 		if (is_taken(t, i) || *gpu->trouble || !*gpu->uuid ||
 		        layouts_have(&t->layouts, gpu->host) ||
-		        amount_type_check(gpu->type, &err) < 0 ||
+		        gpus_by_type_check(gpu->type, &err) < 0 ||
 		        strlen(gpu->uuid) >= DEVICE_UUID_MAX)
 			continue;
 		item = free_item(&t->items);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/gpu/gpufault.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/records/node.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/util/heap.h"
 

@@ -12,10 +12,7 @@
 #include "common/base/strbuf.h"
 #include "common/gpu/gpufault.h"
 #include "ctld/core/attempts/attempt.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/runs/node_state.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/gpu_use.h"
@@ -24,8 +21,11 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
 #include "ctld/core/rows/view.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_orders.h"
 
 #define WHAT_MAX  (GPU_REASON_MAX + DEVICE_UUID_MAX + 40)
 #define JOBS_SAID 4

@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/nodes/devices.h"
 #include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/gpu_drains.h"
+#include "ctld/core/runs/node_state.h"
 
 /* `drain` NULL: it is returned. */
 static void change(struct core *core, struct node *node, uint32_t index, struct gpu_drain *drain)

@@ -11,9 +11,6 @@
 #include <string.h>
 
 #include "ctld/core/accounts/roles.h"
-#include "ctld/core/rows/effects.h"
-#include "ctld/core/runs/node_state.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/nodes/gpu_by_uuid.h"
 #include "ctld/core/nodes/gpu_drains.h"
 #include "ctld/core/nodes/gpu_use.h"
@@ -22,7 +19,10 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/partition.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/sched/sched.h"
 
 /* --- verbs ----------------------------------------------------------------------------------- */

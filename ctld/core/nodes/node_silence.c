@@ -15,15 +15,15 @@
 #include <stdio.h>
 
 #include "common/conf/conf.h"
-#include "ctld/core/rows/effects.h"
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/jobs/missing_runs.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/util/heap.h"
 
 static usec_t seconds(uint32_t s)

@@ -19,22 +19,22 @@
 
 #include "common/base/each.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/rows/effects.h"
-#include "ctld/core/runs/foreign.h"
-#include "ctld/core/runs/node_state.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/jobs/missing_runs.h"
 #include "ctld/core/nodes/devices.h"
-#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/discovered_hardware.h"
+#include "ctld/core/nodes/gpu_checks.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/nodes/registration_check.h"
 #include "ctld/core/nodes/run_reports.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/foreign.h"
+#include "ctld/core/runs/node_state.h"
+#include "ctld/core/runs/run_orders.h"
 
 /* Nothing is started any more until an operator has looked: a promise of the state was broken. */
 static void suspend(

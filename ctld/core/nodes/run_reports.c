@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "ctld/core/jobs/array_split.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/idle.h"
 #include "ctld/core/jobs/life.h"
 #include "ctld/core/jobs/missing_runs.h"
@@ -19,8 +18,9 @@
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
-#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/event.h"
 #include "ctld/core/rows/state.h"
 
 typedef void says_fn(struct core *core, struct run *run, const struct run_report *report);

@@ -11,20 +11,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ORDER_NONE UINT32_MAX
+#define FILL_ORDER_NONE UINT32_MAX
 
-struct order_link {
-	uint32_t left, right; /* ORDER_NONE: none */
+struct fill_order_link {
+	uint32_t left, right; /* FILL_ORDER_NONE: none */
 	uint32_t cpus;
 	uint64_t mem, most_mem; /* own; of the subtree */
 };
 
-/* `root` is a set: ORDER_NONE when empty. Members are positions in `pool`; ties go by position. */
-void order_add(
-        struct order_link *pool, uint32_t *root, uint32_t member, uint32_t cpus, uint64_t mem);
-void order_remove(struct order_link *pool, uint32_t *root, uint32_t member);
+/* `root` is a set: FILL_ORDER_NONE when empty. Members are positions in `pool`; ties go by
+ * position. */
+void fill_order_add(
+        struct fill_order_link *pool, uint32_t *root, uint32_t member, uint32_t cpus, uint64_t mem);
+void fill_order_remove(struct fill_order_link *pool, uint32_t *root, uint32_t member);
 
-struct order_want {
+struct fill_order_want {
 	uint32_t cpus; /* at least */
 	uint64_t mem;
 	bool last;                                /* the last such member, not the first */
@@ -32,8 +33,9 @@ struct order_want {
 	void *arg;
 };
 
-/* The first (or last) member that meets `want`; ORDER_NONE: none. With a test it takes a step more
- * for each member that the test refuses. */
-uint32_t order_find(const struct order_link *pool, uint32_t root, const struct order_want *want);
+/* The first (or last) member that meets `want`; FILL_ORDER_NONE: none. With a test it takes a step
+ * more for each member that the test refuses. */
+uint32_t fill_order_find(
+        const struct fill_order_link *pool, uint32_t root, const struct fill_order_want *want);
 
 #endif

@@ -8,11 +8,11 @@
 #ifndef CTLD_CORE_LEDGER_IMPL_H
 #define CTLD_CORE_LEDGER_IMPL_H
 
-#include "ctld/core/place/nodes_by_free_gpus.h"
 #include "ctld/core/place/closest_gpus.h"
+#include "ctld/core/place/fragmentation.h"
 #include "ctld/core/place/gang.h"
 #include "ctld/core/place/ledger.h"
-#include "ctld/core/place/fragmentation.h"
+#include "ctld/core/place/nodes_by_free_gpus.h"
 #include "ctld/core/records/node.h"
 
 #define MAX_COSTS 32 /* requests whose costs on all nodes are kept */

@@ -34,11 +34,11 @@ struct kind {
 	uint32_t counts[BUCKETS]; /* with them */
 	uint32_t n;               /* members */
 	uint32_t *nodes;          /* by member; ascending */
-	struct order_link *links; /* by member */
+	struct fill_order_link *links; /* by member */
 	uint8_t *bucket;          /* by member */
 	uint32_t *reserved;       /* members, in no order */
 	uint32_t n_reserved;
-	uint32_t *reserved_at; /* by member: position in `reserved`; ORDER_NONE */
+	uint32_t *reserved_at; /* by member: position in `reserved`; FILL_ORDER_NONE */
 };
 
 struct capacity {
@@ -68,7 +68,7 @@ static struct kind *kind_want(struct capacity *c, uint16_t type)
 	memset(kind, 0, sizeof(*kind));
 	kind->type = type;
 	for (size_t b = 0; b < BUCKETS; b++)
-		kind->roots[b] = ORDER_NONE;
+		kind->roots[b] = FILL_ORDER_NONE;
 	return kind;
 }
 
@@ -145,13 +145,13 @@ const uint32_t *capacity_nodes(const struct capacity *c, size_t *n)
 	return c->nodes;
 }
 
-/* By binary search; ORDER_NONE: the node has no GPU of the kind. */
+/* By binary search; FILL_ORDER_NONE: the node has no GPU of the kind. */
 static uint32_t member_of(const struct kind *kind, uint32_t node)
 {
 	uint32_t at;
 
 	BISECT(at, kind->n, kind->nodes[at] < node);
-	return at < kind->n && kind->nodes[at] == node ? at : ORDER_NONE;
+	return at < kind->n && kind->nodes[at] == node ? at : FILL_ORDER_NONE;
 }
 
 size_t capacity_slots(
@@ -162,7 +162,7 @@ size_t capacity_slots(
 	for (k = 0; k < c->n_kinds; k++) {
 		uint32_t member = member_of(&c->kinds[k], node);
 
-		if (member != ORDER_NONE)
+		if (member != FILL_ORDER_NONE)
 			slots[n++] = (struct capacity_slot){ set, member, (uint16_t)k,
 				c->kinds[k].type };
 	}
@@ -175,7 +175,7 @@ static void reserved_remove(struct kind *kind, uint32_t member)
 
 	kind->reserved[at] = last;
 	kind->reserved_at[last] = at;
-	kind->reserved_at[member] = ORDER_NONE;
+	kind->reserved_at[member] = FILL_ORDER_NONE;
 }
 
 void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
@@ -185,10 +185,10 @@ void capacity_drop(struct capacity *c, const struct capacity_slot *slot)
 
 	if (bucket == NOWHERE)
 		return;
-	if (kind->reserved_at[slot->member] != ORDER_NONE)
+	if (kind->reserved_at[slot->member] != FILL_ORDER_NONE)
 		reserved_remove(kind, slot->member);
 	else
-		order_remove(kind->links, &kind->roots[bucket], slot->member);
+		fill_order_remove(kind->links, &kind->roots[bucket], slot->member);
 	kind->counts[bucket]--;
 	kind->bucket[slot->member] = NOWHERE;
 }
@@ -209,7 +209,7 @@ void capacity_put(struct capacity *c, const struct capacity_slot *slot, uint32_t
 		kind->reserved_at[member] = kind->n_reserved;
 		kind->reserved[kind->n_reserved++] = member;
 	} else {
-		order_add(kind->links, &kind->roots[gpus], member, cpus, mem);
+		fill_order_add(kind->links, &kind->roots[gpus], member, cpus, mem);
 	}
 	kind->counts[gpus]++;
 	kind->bucket[member] = (uint8_t)gpus;
@@ -219,12 +219,12 @@ bool capacity_stands(const struct capacity *c, const struct capacity_slot *slot,
         uint32_t gpus, uint32_t cpus, uint64_t mem, bool reserved)
 {
 	const struct kind *kind = &c->kinds[slot->kind];
-	const struct order_link *link = &kind->links[slot->member];
+	const struct fill_order_link *link = &kind->links[slot->member];
 
 	if (!accept)
 		return kind->bucket[slot->member] == NOWHERE;
 	return kind->bucket[slot->member] == gpus && link->cpus == cpus && link->mem == mem &&
-	       (kind->reserved_at[slot->member] != ORDER_NONE) == reserved;
+	       (kind->reserved_at[slot->member] != FILL_ORDER_NONE) == reserved;
 }
 
 /* --- one node -------------------------------------------------------------------------------- */
@@ -249,8 +249,9 @@ bool capacity_better(const struct capacity_want *want, const struct capacity_fin
 	return x->type < y->type;
 }
 
-/* What order_find() is told for each member that has enough. Where the closeness of GPUs counts,
- * the search goes on over CAPACITY_WORTHS members of the bucket, and the best of them is taken. */
+/* What fill_order_find() is told for each member that has enough. Where the closeness of GPUs
+ * counts, the search goes on over CAPACITY_WORTHS members of the bucket, and the best of them is
+ * taken. */
 struct member_test {
 	const struct kind *kind;
 	const struct capacity_want *want;
@@ -279,7 +280,7 @@ static bool test_member(void *arg, uint32_t member)
 	if (!t->want->worth)
 		return true;
 	worth = t->want->worth(t->want->arg, node);
-	if (t->best == ORDER_NONE || worth > t->worth) {
+	if (t->best == FILL_ORDER_NONE || worth > t->worth) {
 		t->best = member;
 		t->worth = worth;
 	}
@@ -292,7 +293,7 @@ static struct capacity_find found_at(const struct kind *kind, uint32_t member)
 		.gpus = kind->bucket[member],
 		.cpus = kind->links[member].cpus,
 		.type = kind->type,
-		.reserved = kind->reserved_at[member] != ORDER_NONE };
+		.reserved = kind->reserved_at[member] != FILL_ORDER_NONE };
 }
 
 /* Bucket by bucket, from the fewest GPUs that suffice (or from the most, to spread): the first one
@@ -300,17 +301,17 @@ static struct capacity_find found_at(const struct kind *kind, uint32_t member)
 static bool find_in_order(
         const struct kind *kind, const struct capacity_want *want, struct capacity_find *found)
 {
-	struct member_test test = { .kind = kind, .want = want, .best = ORDER_NONE };
-	struct order_want order = { want->cpus, want->mem, want->spread,
+	struct member_test test = { .kind = kind, .want = want, .best = FILL_ORDER_NONE };
+	struct fill_order_want order = { want->cpus, want->mem, want->spread,
 		want->only || want->test || want->worth ? test_member : NULL, &test };
 
 	for (uint32_t b = want->gpus; b <= kind->most; b++) {
 		uint32_t bucket = most_gpus(want) ? kind->most + want->gpus - b : b;
-		uint32_t member = order_find(kind->links, kind->roots[bucket], &order);
+		uint32_t member = fill_order_find(kind->links, kind->roots[bucket], &order);
 
 		if (want->worth)
 			member = test.best;
-		if (member == ORDER_NONE)
+		if (member == FILL_ORDER_NONE)
 			continue;
 		*found = found_at(kind, member);
 		found->worth = test.worth;
@@ -321,7 +322,7 @@ static bool find_in_order(
 
 static bool has(const struct kind *kind, uint32_t member, const struct capacity_want *want)
 {
-	const struct order_link *link = &kind->links[member];
+	const struct fill_order_link *link = &kind->links[member];
 
 	return kind->bucket[member] != NOWHERE && kind->bucket[member] >= want->gpus &&
 	       link->cpus >= want->cpus && link->mem >= want->mem;
@@ -364,7 +365,7 @@ static bool find_among(
 			uint32_t member = member_of(kind, node);
 			struct capacity_find this;
 
-			if (member == ORDER_NONE || !has(kind, member, want))
+			if (member == FILL_ORDER_NONE || !has(kind, member, want))
 				continue;
 			this = found_at(kind, member);
 			this.worth = worth_of(want, node);
@@ -433,10 +434,10 @@ bool capacity_next(const struct capacity *c, const struct capacity_want *want, u
 /* The node in a bucket with the fewest free CPUs, the reserved ones last. */
 static uint32_t first_in(const struct kind *kind, uint32_t bucket)
 {
-	struct order_want any = { 0 };
-	uint32_t member = order_find(kind->links, kind->roots[bucket], &any), i;
+	struct fill_order_want any = { 0 };
+	uint32_t member = fill_order_find(kind->links, kind->roots[bucket], &any), i;
 
-	for (i = 0; member == ORDER_NONE && i < kind->n; i++) {
+	for (i = 0; member == FILL_ORDER_NONE && i < kind->n; i++) {
 		if (kind->bucket[i] == bucket)
 			member = i;
 	}
@@ -469,7 +470,7 @@ static bool kind_check(const struct kind *kind)
 	for (m = 0; m < kind->n; m++) {
 		uint32_t at = kind->reserved_at[m];
 
-		if (at != ORDER_NONE) {
+		if (at != FILL_ORDER_NONE) {
 			if (at >= kind->n_reserved || kind->reserved[at] != m ||
 			        kind->bucket[m] == NOWHERE)
 				return false;

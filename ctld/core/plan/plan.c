@@ -56,7 +56,7 @@ void plan_free(struct plan *p)
 	free(p->reservations);
 	free(p->ranked);
 	free(p->counts);
-	steps_free(&p->steps);
+	step_function_free(&p->steps);
 	free(p);
 }
 
@@ -117,17 +117,17 @@ static struct plan_room begin_steps(struct plan *p, uint32_t node, const struct 
 	uint32_t i, n;
 
 	plan_room_now(p, node, kind, &level);
-	steps_clear(&p->steps);
+	step_function_clear(&p->steps);
 	for (i = 0; i < s->n; i++) {
 		bool gpus = numbers && s->releases[i].type == kind->type;
 
-		steps_add(&p->steps, plan_release_end(p, &s->releases[i]),
+		step_function_add(&p->steps, plan_release_end(p, &s->releases[i]),
 		        (struct plan_room){ gpus ? s->releases[i].gpus : 0, s->releases[i].cpus,
 		                (int64_t)s->releases[i].mem_mb });
 	}
 	n = numbers ? 0 : plan_gpus_when(p, node, kind, when);
 	for (i = 0; i < n; i++)
-		steps_add(&p->steps, when[i], (struct plan_room){ 1, 0, 0 });
+		step_function_add(&p->steps, when[i], (struct plan_room){ 1, 0, 0 });
 	return level;
 }
 
@@ -145,8 +145,10 @@ static void add_slot(struct plan *p, const struct plan_slot *slot, uint16_t type
 
 	if (!has_length(p, slot))
 		return;
-	steps_add(&p->steps, plan_slot_start(p, slot), (struct plan_room){ -gpus, -cpus, -mem_mb });
-	steps_add(&p->steps, plan_slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
+	step_function_add(
+	        &p->steps, plan_slot_start(p, slot), (struct plan_room){ -gpus, -cpus, -mem_mb });
+	step_function_add(
+	        &p->steps, plan_slot_end(p, slot), (struct plan_room){ gpus, cpus, mem_mb });
 }
 
 /* The earliest moment from now on, where nothing is planned: room only grows, so one pass over the
@@ -192,7 +194,7 @@ usec_t plan_node_earliest_from(
 		if (plan_counts(slot, w->key, w->displace_none))
 			add_slot(p, slot, w->find.type);
 	}
-	return steps_earliest(&p->steps, from, level, &need,
+	return step_function_earliest(&p->steps, from, level, &need,
 	        w->length >= PLAN_FAR ? INT64_MAX : w->length, PLAN_FAR * 2);
 }
 
@@ -390,7 +392,8 @@ static bool all_hold(struct plan *p, uint32_t node)
 			return false;
 		add_slot(p, slot, kind.type);
 	}
-	return steps_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) == p->now;
+	return step_function_earliest(&p->steps, p->now, level, &nothing, INT64_MAX, INT64_MAX) ==
+	       p->now;
 }
 
 /* The first moment at which something changes by time alone: a run is overdue, or a start has

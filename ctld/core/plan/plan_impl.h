@@ -124,7 +124,7 @@ struct plan {
 	struct reservation **ranked; /* as last sorted; NULL: gone since */
 	size_t n_ranked;
 	uint32_t *counts;   /* by partition */
-	struct steps steps; /* scratch, for one node */
+	struct step_function steps; /* scratch, for one node */
 };
 
 #define PLAN_LATE ((usec_t)1000000) /* an overdue run is expected to end within this time */

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "common/base/bisect.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/plan/plan_impl.h"
 
 #define PER_GPU ((int64_t)65536) /* so many CPUs weigh as much as a GPU: more than a node has */

@@ -16,35 +16,35 @@
 
 #define FEW 200 /* steps; with more, qsort() is faster */
 
-void steps_free(struct steps *s)
+void step_function_free(struct step_function *s)
 {
 	free(s->v);
-	*s = (struct steps){ .v = NULL };
+	*s = (struct step_function){ .v = NULL };
 }
 
-void steps_clear(struct steps *s)
+void step_function_clear(struct step_function *s)
 {
 	s->n = 0;
 }
 
-void steps_add(struct steps *s, usec_t at, struct plan_room by)
+void step_function_add(struct step_function *s, usec_t at, struct plan_room by)
 {
 	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	s->v[s->n++] = (struct step){ at, by };
+	s->v[s->n++] = (struct level_step){ at, by };
 }
 
 static int by_time(const void *x, const void *y)
 {
-	const struct step *a = x, *b = y;
+	const struct level_step *a = x, *b = y;
 
 	return (a->at > b->at) - (a->at < b->at);
 }
 
 /* Binary insertion: faster than qsort() for so few steps, most of which are in order already. */
-static void sort_few(struct step *v, size_t n)
+static void sort_few(struct level_step *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		struct step step = v[i];
+		struct level_step step = v[i];
 		size_t to;
 
 		if (v[i - 1].at <= step.at)
@@ -61,7 +61,7 @@ static bool enough(const struct plan_room *level, const struct plan_room *need)
 	       level->mem_mb >= need->mem_mb;
 }
 
-usec_t steps_earliest(struct steps *s, usec_t now, struct plan_room level,
+usec_t step_function_earliest(struct step_function *s, usec_t now, struct plan_room level,
         const struct plan_room *need, usec_t length, usec_t forever)
 {
 	usec_t since = enough(&level, need) ? now : INT64_MAX;

@@ -16,25 +16,25 @@ struct plan_room {
 	int64_t gpus, cpus, mem_mb;
 };
 
-struct step {
+struct level_step {
 	usec_t at;
 	struct plan_room by;
 };
 
-/* { 0 } at first; steps_clear() keeps its memory. */
-struct steps {
-	struct step *v;
+/* { 0 } at first; step_function_clear() keeps its memory. */
+struct step_function {
+	struct level_step *v;
 	size_t n, size;
 };
 
-void steps_free(struct steps *s);
-void steps_clear(struct steps *s);
-void steps_add(struct steps *s, usec_t at, struct plan_room by);
+void step_function_free(struct step_function *s);
+void step_function_clear(struct step_function *s);
+void step_function_add(struct step_function *s, usec_t at, struct plan_room by);
 
 /* The first moment from `now` on at which `need` is free and stays free for `length` (INT64_MAX:
  * until `forever`, when everything has ended). INT64_MAX: there is none. `level` is the level
  * before the first step. Sorts the steps. */
-usec_t steps_earliest(struct steps *s, usec_t now, struct plan_room level,
+usec_t step_function_earliest(struct step_function *s, usec_t now, struct plan_room level,
         const struct plan_room *need, usec_t length, usec_t forever);
 
 #endif

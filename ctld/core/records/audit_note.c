@@ -10,8 +10,8 @@
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/audit.h"
 #include "ctld/core/rows/dirty.h"
-#include "ctld/core/rows/event.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/event.h"
 #include "ctld/core/rows/state.h"
 
 void audit_note(struct core *core, const char *kind, const struct caller *caller, uint64_t ref,

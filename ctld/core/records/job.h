@@ -218,7 +218,7 @@ struct job_link {
 	struct depends *depends; /* its unsatisfied dependencies; NULL: none */
 	struct dependents *dependents; /* the jobs that wait for it; NULL: there never were any */
 	struct job_steps *steps; /* those that run (job_steps.h); NULL: none */
-	struct name_set *namesakes; /* singletons.h; NULL: it has ended */
+	struct name_set *singletons; /* singletons.h; NULL: it has ended */
 	struct job *name_before, *name_after;
 	uint8_t restarts;    /* of a slot of a service: failures in a row */
 	bool expired : 1;    /* its signature is too old to be started */

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job_impl.h"
+#include "ctld/core/records/per_user_budget.h"
 
 #define BESIDE     400 /* its nonce, its places in indexes and lists, its runs */
 #define ROW_FIXED  440 /* of its row, besides texts */

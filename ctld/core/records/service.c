@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/rows/row_codec.h"
 #include "ctld/core/scale/scaler.h"
 #include "ctld/core/util/heap.h"

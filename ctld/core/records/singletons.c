@@ -21,7 +21,7 @@ struct name_set {
 	struct job *late; /* the last that came after one of a higher id; NULL: none did */
 };
 
-struct namesakes {
+struct singletons {
 	struct table *sets;
 };
 
@@ -45,15 +45,15 @@ static bool set_equal(const void *item, const void *key)
 	return s->uid == i->uid && s->name == i->name;
 }
 
-struct namesakes *namesakes_new(uint64_t seed)
+struct singletons *singletons_new(uint64_t seed)
 {
-	struct namesakes *names = xcalloc(1, sizeof(*names));
+	struct singletons *names = xcalloc(1, sizeof(*names));
 
 	names->sets = table_new(set_hash, seed);
 	return names;
 }
 
-void namesakes_free(struct namesakes *names)
+void singletons_free(struct singletons *names)
 {
 	size_t cursor = 0;
 	struct name_set *s;
@@ -83,7 +83,7 @@ static struct job *place_of(const struct name_set *s, const struct job *job)
 }
 
 /* Usually at the end, in O(1). */
-void namesakes_add(struct namesakes *names, struct job *job)
+void singletons_add(struct singletons *names, struct job *job)
 {
 	const struct job_info *i = job_info(job);
 	struct job_link *l = job_link(job);
@@ -96,7 +96,7 @@ void namesakes_add(struct namesakes *names, struct job *job)
 		s->name = i->name;
 		table_add(names->sets, s);
 	}
-	l->namesakes = s;
+	l->singletons = s;
 	l->name_before = place_of(s, job);
 	l->name_after = l->name_before ? job_link(l->name_before)->name_after : s->first;
 	*(l->name_before ? &job_link(l->name_before)->name_after : &s->first) = job;
@@ -105,10 +105,10 @@ void namesakes_add(struct namesakes *names, struct job *job)
 		s->late = job;
 }
 
-void namesakes_remove(struct namesakes *names, struct job *job)
+void singletons_remove(struct singletons *names, struct job *job)
 {
 	struct job_link *l = job_link(job);
-	struct name_set *s = l->namesakes;
+	struct name_set *s = l->singletons;
 
 	if (!s)
 		return;
@@ -122,7 +122,7 @@ void namesakes_remove(struct namesakes *names, struct job *job)
 		s->last = l->name_before;
 	if (s->late == job)
 		s->late = l->name_before;
-	l->namesakes = NULL;
+	l->singletons = NULL;
 	l->name_before = l->name_after = NULL;
 	if (s->first)
 		return;
@@ -130,32 +130,32 @@ void namesakes_remove(struct namesakes *names, struct job *job)
 	free(s);
 }
 
-void namesakes_active(struct job *job, int by)
+void singletons_active(struct job *job, int by)
 {
-	struct name_set *s = job_link(job)->namesakes;
+	struct name_set *s = job_link(job)->singletons;
 
 	if (s)
 		s->active += (uint32_t)by;
 }
 
-bool namesakes_first_and_idle(const struct job *job)
+bool singletons_first_and_idle(const struct job *job)
 {
-	const struct name_set *s = job_link_of(job)->namesakes;
+	const struct name_set *s = job_link_of(job)->singletons;
 
 	return s && s->first == job && !s->active;
 }
 
-struct job *namesakes_first(const struct job *job)
+struct job *singletons_first(const struct job *job)
 {
-	const struct name_set *s = job_link_of(job)->namesakes;
+	const struct name_set *s = job_link_of(job)->singletons;
 
 	return s ? s->first : NULL;
 }
 
-int namesakes_check(const struct job *job, bool ended, bool active, struct error *err)
+int singletons_check(const struct job *job, bool ended, bool active, struct error *err)
 {
 	const struct job_link *l = job_link_of(job);
-	const struct name_set *s = l->namesakes;
+	const struct name_set *s = l->singletons;
 
 	if (ended != !s ||
 	        (s && (s->name != job_info(job)->name || s->uid != job_info(job)->uid)) ||

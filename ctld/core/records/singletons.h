@@ -9,19 +9,19 @@
 
 #include "ctld/core/records/job.h"
 
-struct namesakes;
+struct singletons;
 
-struct namesakes *namesakes_new(uint64_t seed);
-void namesakes_free(struct namesakes *names); /* NULL is fine; all jobs must have been removed */
+struct singletons *singletons_new(uint64_t seed);
+void singletons_free(struct singletons *names); /* NULL is fine; all jobs must have been removed */
 
 /* Ids mostly ascend: the place of a lower one is searched from the end. */
-void namesakes_add(struct namesakes *names, struct job *job);
-void namesakes_remove(struct namesakes *names, struct job *job);
+void singletons_add(struct singletons *names, struct job *job);
+void singletons_remove(struct singletons *names, struct job *job);
 /* An attempt of the job begins (1), or is over (-1): the job waits again or has ended. */
-void namesakes_active(struct job *job, int by);
+void singletons_active(struct job *job, int by);
 
-bool namesakes_first_and_idle(const struct job *job);
-struct job *namesakes_first(const struct job *job); /* of its set; NULL: it is in none */
-int namesakes_check(const struct job *job, bool ended, bool active, struct error *err);
+bool singletons_first_and_idle(const struct job *job);
+struct job *singletons_first(const struct job *job); /* of its set; NULL: it is in none */
+int singletons_check(const struct job *job, bool ended, bool active, struct error *err);
 
 #endif

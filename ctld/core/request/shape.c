@@ -89,7 +89,7 @@ static int read_gpus(struct shape *s, const struct submit_job *job, struct error
 		const char *type = text_of(job->gpus[i].type);
 		uint32_t count = job->gpus[i].count;
 
-		if (*type && strcmp(type, AMOUNT_ANY) && amount_type_check(type, NULL) < 0)
+		if (*type && strcmp(type, GPUS_BY_TYPE_ANY) && gpus_by_type_check(type, NULL) < 0)
 			return error_set(
 			        err, ERR_NO_GPU_TYPE, "--gpus: no GPU type has such a name");
 		if (count < 1 || count > MAX_COUNT)

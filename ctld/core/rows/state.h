@@ -32,7 +32,7 @@ struct label_sets;
 struct ledger;
 struct members;
 struct meta;
-struct namesakes;
+struct singletons;
 struct nodes;
 struct nonces;
 struct partitions;
@@ -90,7 +90,7 @@ struct core {
 	struct heap *node_timers; /* heap of unknown nodes, by the time at which something is due */
 	struct heap *checks;  /* heap of nodes whose GPUs are to be checked (gpu_checks.h) */
 	struct heap *job_timers; /* heap of jobs, by the wall time at which something is due */
-	struct namesakes *namesakes;
+	struct singletons *singletons;
 	struct outcomes *outcomes;
 	struct job *settle_first, *settle_last; /* depends_queue.h */
 	struct idmap *waiting;                  /* depends_terms.c: struct depends by its number */

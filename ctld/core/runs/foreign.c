@@ -13,15 +13,15 @@
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
 #include "ctld/core/attempts/attempt.h"
-#include "ctld/core/attempts/bill.h"
 #include "ctld/core/attempts/attempt_outcome.h"
+#include "ctld/core/attempts/bill.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
-#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/dirty.h"
 #include "ctld/core/rows/event.h"
 #include "ctld/core/rows/kept_rows.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/state.h"
 
 struct foreign {

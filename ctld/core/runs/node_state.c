@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/attempts/attempt_outcome.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/node.h"

@@ -7,13 +7,13 @@
 
 #include "ctld/core/attempts/bill.h"
 #include "ctld/core/attempts/limit_usage.h"
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/node_runs.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/sched/sched.h"
 
 struct place run_place(const struct run *run)

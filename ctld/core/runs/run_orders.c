@@ -5,18 +5,18 @@
 
 #include "common/conf/conf.h"
 #include "ctld/core/attempts/attempt.h"
-#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/attempts/attempt_outcome.h"
-#include "ctld/core/rows/effects.h"
-#include "ctld/core/runs/run_booking.h"
+#include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/service.h"
-#include "ctld/core/rows/event.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/event.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/run_booking.h"
 
 /* An effect for the run's node; NULL: the node is not connected. It gets its orders when it
  * registers. */

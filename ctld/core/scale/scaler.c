@@ -9,8 +9,8 @@
 
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
-#include "ctld/core/scale/surprise_load.h"
 #include "ctld/core/scale/sliding_window.h"
+#include "ctld/core/scale/surprise_load.h"
 
 #define SECOND     ((usec_t)1000000)
 #define LOAD_SPAN  (2 * SECOND)      /* a load speaks of so long before it, at most */

@@ -10,8 +10,8 @@
  */
 #include <stdlib.h>
 
-#include "common/base/xalloc.h"
 #include "common/base/bisect.h"
+#include "common/base/xalloc.h"
 #include "ctld/core/sched/sched_impl.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/resort.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctld/core/runs/node_state.h"
 #include "ctld/core/place/ledger.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
@@ -12,6 +11,7 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/service.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/node_state.h"
 #include "ctld/core/sched/sched.h"
 
 #define PATIENCE (60 * USEC_PER_S) /* so long may a service be without a replica */

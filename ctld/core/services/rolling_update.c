@@ -6,17 +6,17 @@ static uint32_t least(uint32_t x, uint32_t y)
 	return x < y ? x : y;
 }
 
-struct roll_out roll_targets(const struct roll_in *in)
+struct rolling_update_out rolling_update_targets(const struct rolling_update_in *in)
 {
 	uint32_t settled = least(in->settled, in->wanted);
-	struct roll_out out = { 0 };
+	struct rolling_update_out out = { 0 };
 
 	if (in->settled >= in->wanted) {
 		out.done = true;
 		out.next = in->wanted;
 		return out;
 	}
-	if (in->failed_loads >= ROLL_FAILURES) {
+	if (in->failed_loads >= ROLLING_UPDATE_FAILURES) {
 		/* What is READY of it serves until the present one has enough again. */
 		out.given_up = true;
 		out.present = in->wanted;

@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROLL_FAILURES 3 /* replicas of the next generation that ended before READY, in a row */
+#define ROLLING_UPDATE_FAILURES \
+	3 /* replicas of the next generation that ended before READY, in a row */
 
-struct roll_in {
+struct rolling_update_in {
 	uint32_t wanted, surge;
 	uint32_t ready;        /* replicas of the next generation */
 	uint32_t settled;      /* replicas of the next generation that were READY for long enough */
@@ -20,12 +21,12 @@ struct roll_in {
 	uint32_t present_ready; /* replicas of the present generation that are READY */
 };
 
-struct roll_out {
+struct rolling_update_out {
 	uint32_t present, next; /* replicas that each should have */
 	bool done;              /* the next generation is the present one from now on */
 	bool given_up;          /* it could not be started: the present one stays */
 };
 
-struct roll_out roll_targets(const struct roll_in *in);
+struct rolling_update_out rolling_update_targets(const struct rolling_update_in *in);
 
 #endif

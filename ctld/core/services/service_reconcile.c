@@ -24,19 +24,19 @@
 #include "ctld/core/attempts/limit_usage.h"
 #include "ctld/core/jobs/array_split.h"
 #include "ctld/core/jobs/eligible.h"
-#include "ctld/core/rows/effects.h"
 #include "ctld/core/jobs/life.h"
-#include "ctld/core/runs/run_orders.h"
 #include "ctld/core/nodes/node_silence.h"
 #include "ctld/core/records/audit_note.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/node.h"
 #include "ctld/core/records/run.h"
+#include "ctld/core/rows/effects.h"
 #include "ctld/core/rows/state.h"
+#include "ctld/core/runs/run_orders.h"
+#include "ctld/core/scale/scaler.h"
 #include "ctld/core/sched/sched.h"
 #include "ctld/core/services/avoid_bad_nodes.h"
 #include "ctld/core/services/rolling_update.h"
-#include "ctld/core/scale/scaler.h"
 #include "ctld/core/services/services_impl.h"
 
 #define STEPS_SLICE   64 /* services of one event */
@@ -286,7 +286,7 @@ static void give_up_roll(struct look *l)
 	snprintf(text, sizeof(text),
 	        "generation %u (job %llu) was given up: %d of its replicas ended before they were "
 	        "READY; generation %u stays",
-	        next->number, (unsigned long long)next->job, ROLL_FAILURES,
+	        next->number, (unsigned long long)next->job, ROLLING_UPDATE_FAILURES,
 	        service_info(l->s)->gens[GEN_PRESENT].number);
 	audit_note(l->core, "service.roll_failed", NULL, next->job, "", text);
 	service_set_trouble(l->core->services, l->s, text);
@@ -297,19 +297,19 @@ static void give_up_roll(struct look *l)
 static void targets(struct look *l, uint32_t target[GEN_COUNT])
 {
 	const struct service_info *i = service_info(l->s);
-	struct roll_in in = { .wanted = i->wanted,
+	struct rolling_update_in in = { .wanted = i->wanted,
 		.surge = i->policy.surge,
 		.ready = service_link(l->s)->counts[GEN_NEXT].ready,
 		.settled = l->settled,
 		.present_ready = service_link(l->s)->counts[GEN_PRESENT].ready,
 		.failed_loads = service_link(l->s)->failed_loads };
-	struct roll_out out;
+	struct rolling_update_out out;
 
 	target[GEN_PRESENT] = i->wanted;
 	target[GEN_NEXT] = target[GEN_UNDO] = target[GEN_LEAVING] = 0;
 	if (!i->gens[GEN_NEXT].job)
 		return;
-	out = roll_targets(&in);
+	out = rolling_update_targets(&in);
 	if (out.given_up && !out.next) {
 		give_up_roll(l);
 		return;

@@ -165,11 +165,11 @@ static bool prepare(struct taking *t)
 
 static int take_record(struct taking *t, const char *path, struct error *err)
 {
-	const struct rerun_options how = { .row = take_row, .arg = t };
+	const struct replay_recorded_options how = { .row = take_row, .arg = t };
 
 	if (!prepare(t))
 		return database_error(t->db, path, err);
-	if (rerun(path, &how, NULL, err) < 0)
+	if (replay_recorded(path, &how, NULL, err) < 0)
 		return -1;
 	if (t->failed || sqlite3_exec(t->db, forget_open, NULL, NULL, NULL) != SQLITE_OK ||
 	        sqlite3_exec(t->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)

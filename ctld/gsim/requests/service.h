@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "ctld/gsim/percentiles.h"
 #include "ctld/gsim/requests/autoscaler.h"
 #include "ctld/gsim/requests/requests.h"
-#include "ctld/gsim/percentiles.h"
 
 struct service_options {
 	uint32_t replica_requests, replica_gpus;

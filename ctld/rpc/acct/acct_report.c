@@ -3,8 +3,8 @@
 
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/row_codec.h"
-#include "ctld/rpc/acct/acct_sums.h"
 #include "ctld/rpc/acct/acct_answers.h"
+#include "ctld/rpc/acct/acct_sums.h"
 #include "ctld/rpc/call/answer_parts.h"
 #include "ctld/wire/convert.h"
 

@@ -10,22 +10,22 @@
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/commit_gate.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
-#include "ctld/rpc/nodes/streams.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/tick.h"
 #include "ctld/loop/watch.h"
 #include "ctld/rpc/acct/acct_walk.h"
+#include "ctld/rpc/nodes/streams.h"
 #include "ctld/store/store.h"
 
 /* Everything that the rows read, taken at one moment. */
 struct snapshot {
 	struct tick_stats tick;
 	struct commit_gate_stats gate;
-	struct blobs_stats blobs;
+	struct script_cache_stats script_cache;
 	struct session_stats sessions;
 	struct store_stats store;
 	struct core_stats core;
@@ -68,15 +68,16 @@ struct snapshot {
 	X("store.dirty", "B", "changed and not yet committed now", s->dirty_bytes)                 \
 	X("store.history_rows", "", "rows moved to history.db", s->store.history_rows)             \
 	X("store.history_behind", "", "rows still to be moved now", s->store.history_behind)       \
-	X("store.scrubbed", "", "pages of the files read again, with their sums", s->store.scrubbed) \
-	X("store.damaged", "", "files with a damaged page: see the log", s->store.damaged)          \
+	X("store.scrubbed", "", "pages of the files read again, with their sums",                  \
+	        s->store.scrubbed)                                                                 \
+	X("store.damaged", "", "files with a damaged page: see the log", s->store.damaged)         \
 	X("store.free", "MiB", "free space for the state directory now", s->free_mb)               \
 	X("store.reserve_used", "", "1: the disk was full, the reserve is gone",                   \
 	        s->store.reserve_used)                                                             \
-	X("blobs.kept", "", "signed jobs at hand now", s->blobs.kept)                              \
-	X("blobs.kept_bytes", "B", "bytes of them now", s->blobs.kept_bytes)                       \
-	X("blobs.hits", "", "launches whose signed bytes were at hand", s->blobs.hits)             \
-	X("blobs.reads", "", "launches whose signed bytes the store read", s->blobs.reads)         \
+	X("blobs.kept", "", "signed jobs at hand now", s->script_cache.kept)                       \
+	X("blobs.kept_bytes", "B", "bytes of them now", s->script_cache.kept_bytes)                \
+	X("blobs.hits", "", "launches whose signed bytes were at hand", s->script_cache.hits)      \
+	X("blobs.reads", "", "launches whose signed bytes the store read", s->script_cache.reads)  \
 	X("gate.held", "", "frames that wait for a commit now", s->gate.held)                      \
 	X("gate.held_bytes", "B", "bytes of them now", s->gate.held_bytes)                         \
 	X("gate.max_held", "", "the most frames ever held", s->gate.max_held)                      \
@@ -156,7 +157,7 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 
 	tick_stats(c->tick, &s->tick);
 	commit_gate_stats(c->gate, &s->gate);
-	blobs_stats(c->blobs, &s->blobs);
+	script_cache_stats(c->script_cache, &s->script_cache);
 	sessions_stats(c->sessions, &s->sessions);
 	store_stats(c->store, &s->store);
 	streams_stats(c->streams, &s->streams);
@@ -165,7 +166,8 @@ static void take_snapshot(struct ctld *c, struct snapshot *s)
 	worker_pool_stats(c->aside, &s->aside);
 	s->uptime_s = (double)(age / 1000000);
 	s->memory_mb = memory_mb();
-	s->dirty_bytes = (double)(core_dirty_bytes(c->core) + blobs_pending_bytes(c->blobs));
+	s->dirty_bytes =
+	        (double)(core_dirty_bytes(c->core) + script_cache_pending_bytes(c->script_cache));
 	s->mean_commit_us =
 	        s->store.commits ? (double)s->store.sum_commit_us / (double)s->store.commits : 0;
 	s->mean_batch_rows = s->tick.commits ? (double)s->tick.rows / (double)s->tick.commits : 0;

@@ -20,14 +20,14 @@
 #include "common/net/signedjob.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
-#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/fair_queue.h"
 #include "ctld/loop/inputs.h"
 #include "ctld/loop/peers.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/rpc/jobs/spec_changes.h"
 #include "ctld/rpc/rpc.h"
 
@@ -170,11 +170,11 @@ static bool is_refused(const struct effect *effect, uint64_t job)
  * jobs. */
 static void store_signature(struct ctld *c, const struct resign *r, const struct effect *effect)
 {
-	struct blob_signed jobs[SIGNEDJOB_MAX];
+	struct script_signed jobs[SIGNEDJOB_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		struct blob_signed job = { .job = r->jobs[i] };
+		struct script_signed job = { .job = r->jobs[i] };
 
 		if (is_refused(effect, r->jobs[i]))
 			continue;
@@ -184,7 +184,7 @@ static void store_signature(struct ctld *c, const struct resign *r, const struct
 		}
 		jobs[n++] = job;
 	}
-	blobs_sign(c->blobs, r->uid, jobs, n, r->credential, strlen(r->credential));
+	script_cache_sign(c->script_cache, r->uid, jobs, n, r->credential, strlen(r->credential));
 }
 
 /* A warning for a caller that has changed a running job; NULL: none. */
@@ -365,9 +365,9 @@ static void read_on(struct resign *r)
 			changes->reading++;
 			continue;
 		}
-		blob = blobs_get(c->blobs, job);
+		blob = script_cache_get(c->script_cache, job);
 		if (!blob) {
-			blobs_want_read(c->blobs, job, got, r);
+			script_cache_want_read(c->script_cache, job, got, r);
 			return;
 		}
 		if (have_read(r, blob) < 0) {

@@ -13,9 +13,9 @@
 #include "ctld/core/core.h"
 #include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/script_cache.h"
 #include "ctld/loop/calls.h"
 #include "ctld/loop/peers.h"
+#include "ctld/loop/script_cache.h"
 #include "ctld/loop/session_admission.h"
 #include "ctld/rpc/rpc.h"
 
@@ -33,7 +33,7 @@ static void charge(const struct asked *asked, int sign)
 
 	budget_add(core_budget(asked->c->core), asked->uid, BUDGET_UNREAD,
 	        sign * (int64_t)answer->max_len);
-	user_peers_charged(asked->c, asked->uid);
+	admission_charged(asked->c, asked->uid);
 }
 
 static void send_script(struct ctld *c, struct call *call, const struct store_blob *blob)
@@ -91,7 +91,7 @@ static void read_script(struct ctld *c, struct call *call, struct clocks now)
 	(void)now;
 	asked->call = call->number;
 	charge(asked, 1);
-	blobs_want_read(c->blobs, asked->job, got, asked);
+	script_cache_want_read(c->script_cache, asked->job, got, asked);
 }
 
 static const struct call_ops script_ops = { .slice = read_script, .free = free };

@@ -198,7 +198,7 @@ void submit_keep_blobs(
 	for (size_t i = 0; i < s->msg->n_jobs; i++)
 		if (!known[i])
 			v[n++] = blob_of(s, i, ids[i]);
-	blobs_put(c->blobs, v, n);
+	script_cache_put(c->script_cache, v, n);
 	free(v);
 }
 
@@ -212,7 +212,7 @@ static uint64_t new_bytes(const struct submit *s)
 	for (size_t i = 0; i < s->msg->n_jobs; i++)
 		if (!core_knows_token(s->c->core, s->uid, s->jobs[i].nonce))
 			v[n++] = blob_of(s, i, 0);
-	bytes = blobs_bytes(v, n);
+	bytes = script_cache_bytes(v, n);
 	free(v);
 	return bytes;
 }

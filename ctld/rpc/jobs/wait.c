@@ -13,8 +13,8 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/tick.h"
-#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/job_chunk.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/rpc.h"
 
 #define SLICE_JOBS 64 /* each that has ended is told of with this tick's effects */

@@ -9,8 +9,8 @@
 #include "ctld/ctld.h"
 #include "ctld/loop/peers.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/answer_parts.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/rpc.h"
 #include "ctld/wire/convert.h"
 
@@ -27,7 +27,7 @@ struct watch_group {
 	uint64_t generation; /* of the configuration that says so */
 
 	uint64_t round;              /* of which `told` is */
-	struct told told[TOLD_KEPT]; /* from == 0: none */
+	struct watch_message told[TOLD_KEPT]; /* from == 0: none */
 	unsigned next_told;
 };
 
@@ -67,7 +67,7 @@ static void forget_told(struct watch_group *g)
 {
 	for (unsigned i = 0; i < TOLD_KEPT; i++) {
 		free(g->told[i].body);
-		g->told[i] = (struct told){ 0 };
+		g->told[i] = (struct watch_message){ 0 };
 	}
 }
 
@@ -84,7 +84,7 @@ void watch_group_leave(struct watch_group *g)
 
 static void pack_told(void *to, const ProtobufCMessage *m)
 {
-	struct told *t = to;
+	struct watch_message *t = to;
 
 	t->n_jobs = ((const Gpusched__JobChunk *)m)->n_jobs;
 	t->len = protobuf_c_message_get_packed_size(m);
@@ -93,7 +93,7 @@ static void pack_told(void *to, const ProtobufCMessage *m)
 }
 
 /* A job that has left memory had ended before, and that was told. */
-static void make(struct ctld *c, struct watch_group *g, struct told *t, struct clocks now)
+static void make(struct ctld *c, struct watch_group *g, struct watch_message *t, struct clocks now)
 {
 	Gpusched__JobChunk chunk = GPUSCHED__JOB_CHUNK__INIT;
 	struct part part = {
@@ -122,10 +122,10 @@ static void make(struct ctld *c, struct watch_group *g, struct told *t, struct c
 		pack_told(t, &chunk.base);
 }
 
-const struct told *watch_group_report(
+const struct watch_message *watch_group_report(
         struct ctld *c, struct watch_group *g, uint64_t from, struct clocks now)
 {
-	struct told *t;
+	struct watch_message *t;
 
 	if (g->round != watch_round(c->watch))
 		forget_told(g);
@@ -135,7 +135,7 @@ const struct told *watch_group_report(
 			return &g->told[i];
 	t = &g->told[g->next_told++ % TOLD_KEPT];
 	free(t->body);
-	*t = (struct told){ .from = from, .to = from };
+	*t = (struct watch_message){ .from = from, .to = from };
 	make(c, g, t, now);
 	return t;
 }

@@ -25,7 +25,7 @@ struct watch_group *watch_group_join(
 void watch_group_leave(struct watch_group *g);
 
 /* A packed JobChunk: what has changed between two cursors. */
-struct told {
+struct watch_message {
 	uint64_t from, to;
 	size_t n_jobs; /* 0: no job fits, and no message is sent */
 	uint8_t *body;
@@ -34,7 +34,7 @@ struct told {
 
 /* The message about the changes of this round after `from`, as many as fit one chunk. Borrowed
  * until the next call. */
-const struct told *watch_group_report(
+const struct watch_message *watch_group_report(
         struct ctld *c, struct watch_group *g, uint64_t from, struct clocks now);
 
 #endif

@@ -12,8 +12,8 @@
 #include "ctld/loop/peers.h"
 #include "ctld/loop/slice.h"
 #include "ctld/loop/watch.h"
-#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/call/job_chunk.h"
+#include "ctld/rpc/call/job_filter.h"
 #include "ctld/rpc/jobs/watch_group.h"
 #include "ctld/rpc/rpc.h"
 
@@ -83,7 +83,7 @@ static void list(struct ctld *c, struct call *call, struct clocks now)
 static void changes(struct ctld *c, struct call *call, struct clocks now)
 {
 	struct watching *w = call->data;
-	const struct told *told = watch_group_report(c, w->group, w->cursor, now);
+	const struct watch_message *told = watch_group_report(c, w->group, w->cursor, now);
 
 	w->cursor = told->to;
 	if (!told->n_jobs && w->cursor - w->told <= UNTOLD_MAX)

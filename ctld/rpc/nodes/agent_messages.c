@@ -35,7 +35,7 @@ int rpc_register(struct ctld *c, const struct rpc *rpc, struct error *err)
 	ev.agent_up.node = rpc->peer->node;
 	ev.agent_up.session = rpc->peer->session;
 	inputs_apply(c, &ev, rpc->now);
-	census_soon(c->census);
+	gpu_count_events_soon(c->gpu_counts);
 	return 0;
 }
 

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	int test, launcher, status = 0;
 	pid_t pid;
 
-	helper_main(argc, argv);
+	driver_process_main(argc, argv);
 	if (argc < 11)
 		return 2;
 	for (int i = 11; i < argc; i++)

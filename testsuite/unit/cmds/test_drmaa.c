@@ -455,7 +455,7 @@ static void ids(void **state)
 static void ends(void **state)
 {
 	static const struct {
-		struct look job;
+		struct query_job job;
 		int exited, status, signaled, aborted;
 		const char *signal;
 	} rows[] = {
@@ -474,7 +474,7 @@ static void ends(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LEN(rows); i++) {
-		int stat = ending_stat(&rows[i].job), v;
+		int stat = exit_stat(&rows[i].job), v;
 		char sig[DRMAA_SIGNAL_BUFFER];
 
 		assert_int_equal(drmaa_wifexited(&v, stat, NULL, 0), 0);

@@ -447,9 +447,9 @@ static void test_http(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(http) / sizeof(http[0]); i++)
-		assert_true(refuse_is_http(http[i], 8));
+		assert_true(service_unavailable_is_http(http[i], 8));
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-		assert_false(refuse_is_http(other[i], strlen(other[i])));
+		assert_false(service_unavailable_is_http(other[i], strlen(other[i])));
 }
 
 static void count_end(void *arg)
@@ -540,17 +540,17 @@ static void test_splice_is_bounded(void **state)
 /* One answer that was late, in a small cluster, keeps no change back; in a large one all are. */
 static void test_rest(void **state)
 {
-	struct rest r = { .n = 0 };
+	struct poll_interval r = { .n = 0 };
 
 	(void)state;
-	assert_int_equal(rest_after(&r, 300), 0);
-	for (int i = 0; i < REST_LAST; i++)
-		assert_in_range(rest_after(&r, 1), 0, REST_TIMES);
-	assert_int_equal(rest_after(&r, 184), REST_TIMES);
-	assert_int_equal(rest_after(&r, 300), REST_TIMES);
-	for (int i = 0; i < REST_LAST; i++)
-		rest_after(&r, 100);
-	assert_int_equal(rest_after(&r, 120), 100 * REST_TIMES);
+	assert_int_equal(poll_interval_after(&r, 300), 0);
+	for (int i = 0; i < POLL_INTERVAL_LAST; i++)
+		assert_in_range(poll_interval_after(&r, 1), 0, POLL_INTERVAL_TIMES);
+	assert_int_equal(poll_interval_after(&r, 184), POLL_INTERVAL_TIMES);
+	assert_int_equal(poll_interval_after(&r, 300), POLL_INTERVAL_TIMES);
+	for (int i = 0; i < POLL_INTERVAL_LAST; i++)
+		poll_interval_after(&r, 100);
+	assert_int_equal(poll_interval_after(&r, 120), 100 * POLL_INTERVAL_TIMES);
 }
 
 int main(void)

@@ -45,7 +45,7 @@ static bool show(int fd, struct noise *noise, uint64_t id, const Gpusched__ShowS
 	       lab_reply(fd, noise, id, 0, "");
 }
 
-static const struct resign_wish as_it_is = { .reason = "" };
+static const struct renew_request as_it_is = { .reason = "" };
 
 static bool take(int fd, struct noise *noise, uint64_t id, const Gpusched__Resign *m)
 {
@@ -153,7 +153,7 @@ struct told {
 	struct error error; /* the last */
 };
 
-static void note(const struct resigned *r, void *arg)
+static void note(const struct renewed_signature *r, void *arg)
 {
 	struct told *t = arg;
 
@@ -187,11 +187,11 @@ static void test_one_of_a_group(void **state)
 
 	(void)state;
 	make(3, "c1");
-	assert_int_equal(resign_jobs(client, twice, 2, &as_it_is, note, &told, &err), 1);
+	assert_int_equal(renew_signatures(client, twice, 2, &as_it_is, note, &told, &err), 1);
 	assert_signed(2, 1);
 	resigned.requests = told.done = 0;
 	fake_munge_set_time(lab_host, 1000000 + 13 * 86400);
-	assert_int_equal(resign_jobs(client, &job, 1, &as_it_is, note, &told, &err), 1);
+	assert_int_equal(renew_signatures(client, &job, 1, &as_it_is, note, &told, &err), 1);
 	assert_int_equal(told.done, 1);
 	assert_int_equal(resigned.requests, 1);
 	assert_int_equal(resigned.cred.encode_time, 1000000 + 13 * 86400);
@@ -212,7 +212,7 @@ static void test_many(void **state)
 		jobs[i] = i + 1;
 	resigned.refused = 5;
 	assert_int_equal(
-	        resign_jobs(client, jobs, JOBS + 1, &as_it_is, note, &told, &err), JOBS - 1);
+	        renew_signatures(client, jobs, JOBS + 1, &as_it_is, note, &told, &err), JOBS - 1);
 	assert_int_equal(told.done, JOBS - 1);
 	assert_int_equal(told.refused, 2);
 	assert_int_equal(told.error.code, ERR_NO_JOB);
@@ -321,7 +321,8 @@ static void test_lies(void **state)
 
 		make(2, "c1");
 		cases[i].lie(&shown[0]);
-		assert_int_equal(resign_jobs(client, jobs, 2, &as_it_is, note, &told, &err), 1);
+		assert_int_equal(
+		        renew_signatures(client, jobs, 2, &as_it_is, note, &told, &err), 1);
 		if (told.error.code != cases[i].code)
 			fail_msg("%s: %d %s", cases[i].what, told.error.code, told.error.text);
 		assert_int_equal(told.refused, 1);
@@ -340,7 +341,7 @@ static void test_another_cluster(void **state)
 
 	(void)state;
 	make(1, "c2");
-	assert_int_equal(resign_jobs(client, &job, 1, &as_it_is, note, &told, &err), 0);
+	assert_int_equal(renew_signatures(client, &job, 1, &as_it_is, note, &told, &err), 0);
 	assert_int_equal(told.error.code, ERR_SIGNATURE);
 	assert_int_equal(resigned.requests, 0);
 	clear();
@@ -356,7 +357,7 @@ static void test_changed(void **state)
 		.open_mode = true,
 		.append = true,
 		.max_attempts = 7 };
-	const struct resign_wish wish = { .change = &change, .reason = "" };
+	const struct renew_request wish = { .change = &change, .reason = "" };
 	const uint64_t jobs[] = { 1, 2 };
 	Gpusched__SignedSpec *was, *is;
 	struct signedjob_hash hash;
@@ -366,7 +367,7 @@ static void test_changed(void **state)
 	(void)state;
 	make(2, "c1");
 	signed_by_another(&shown[1]);
-	assert_int_equal(resign_jobs(client, jobs, 2, &wish, note, &told, &err), 1);
+	assert_int_equal(renew_signatures(client, jobs, 2, &wish, note, &told, &err), 1);
 	assert_int_equal(told.refused, 1);
 	assert_int_equal(told.error.code, ERR_SIGNATURE);
 	assert_non_null(strstr(told.error.text, "only the job's owner can change"));
@@ -398,14 +399,14 @@ static void test_changed(void **state)
 static void test_changed_badly(void **state)
 {
 	const struct respecification change = { .cwd = "relative" };
-	const struct resign_wish wish = { .change = &change, .reason = "" };
+	const struct renew_request wish = { .change = &change, .reason = "" };
 	const uint64_t job = 1;
 	struct told told = { 0 };
 	struct error err;
 
 	(void)state;
 	make(1, "c1");
-	assert_int_equal(resign_jobs(client, &job, 1, &wish, note, &told, &err), 0);
+	assert_int_equal(renew_signatures(client, &job, 1, &wish, note, &told, &err), 0);
 	assert_int_equal(told.error.code, ERR_JOB_SPEC);
 	assert_int_equal(resigned.requests, 0);
 	clear();

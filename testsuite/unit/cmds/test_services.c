@@ -1,4 +1,4 @@
-/* test_services.c - what of gprobe is pure: metrics, HTTP answers, health, drain, pace, options */
+/* test_services.c - what of gprobe is pure: metrics, HTTP answers, health, drain, options */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -268,20 +268,20 @@ static void on_body(void *arg, const void *data, size_t len)
 }
 
 /* 1: done; 0: it ends with the connection; -1: it is none. */
-static int answer_of(const char *text, size_t step, struct answer *a, struct body *b)
+static int answer_of(const char *text, size_t step, struct http_response *a, struct body *b)
 {
 	size_t n = strlen(text);
 	struct error err;
 	int r = 0;
 
 	memset(b, 0, sizeof(*b));
-	answer_begin(a);
+	http_response_begin(a);
 	a->body = on_body;
 	a->arg = b;
 	a->max_body = 20;
 	for (size_t i = 0; i < n && r == 0; i += step)
-		r = answer_feed(a, text + i, i + step < n ? step : n - i, &err);
-	return r ? r : answer_closed(a, &err);
+		r = http_response_feed(a, text + i, i + step < n ? step : n - i, &err);
+	return r ? r : http_response_closed(a, &err);
 }
 
 #define OK "HTTP/1.1 200 OK\r\n"
@@ -323,7 +323,7 @@ static const struct answer_case {
 
 static void test_answers(void **state)
 {
-	struct answer a;
+	struct http_response a;
 	struct body b;
 
 	(void)state;
@@ -342,7 +342,7 @@ static void test_answers(void **state)
 static void test_long_heads(void **state)
 {
 	char piece[1024];
-	struct answer a;
+	struct http_response a;
 	struct error err;
 	int r, rounds;
 
@@ -351,12 +351,12 @@ static void test_long_heads(void **state)
 		memset(piece, 'x', sizeof(piece));
 		for (size_t i = 63; lines && i < sizeof(piece); i += 64)
 			piece[i] = '\n';
-		answer_begin(&a);
-		assert_int_equal(answer_feed(&a, OK, strlen(OK), &err), 0);
+		http_response_begin(&a);
+		assert_int_equal(http_response_feed(&a, OK, strlen(OK), &err), 0);
 		for (r = 0, rounds = 0; r == 0 && rounds < 100; rounds++)
-			r = answer_feed(&a, piece, sizeof(piece), &err);
+			r = http_response_feed(&a, piece, sizeof(piece), &err);
 		assert_int_equal(r, -1);
-		assert_true(rounds <= ANSWER_HEAD_MAX / (int)sizeof(piece) + 1);
+		assert_true(rounds <= HTTP_RESPONSE_HEAD_MAX / (int)sizeof(piece) + 1);
 	}
 }
 
@@ -464,21 +464,21 @@ static void test_drain_deadline(void **state)
 	assert_int_equal(drain_over_ms(&d), 60500);
 }
 
-/* --- pace ------------------------------------------------------------------------------------- */
+/* --- interval --------------------------------------------------------------------------------- */
 
-static void test_pace(void **state)
+static void test_scrape_interval(void **state)
 {
-	struct pace p = { 0 };
+	struct scrape_interval p = { 0 };
 
 	(void)state;
-	for (int i = 1; i < PACE_STILL; i++)
-		assert_int_equal(pace_next_ms(&p, false, 400, 100), 1000);
-	assert_int_equal(pace_next_ms(&p, false, 10, 100), 1000);
-	assert_int_equal(pace_next_ms(&p, false, 100, 100), 2000);
-	assert_int_equal(pace_next_ms(&p, false, 1, 1500), 3000);
-	assert_int_equal(pace_next_ms(&p, false, 1999, 100), 5000);
-	assert_int_equal(pace_next_ms(&p, true, 1999, 100), 1000);
-	assert_int_equal(pace_next_ms(&p, false, 1999, 100), 1000);
+	for (int i = 1; i < SCRAPE_INTERVAL_STILL; i++)
+		assert_int_equal(scrape_interval_next_ms(&p, false, 400, 100), 1000);
+	assert_int_equal(scrape_interval_next_ms(&p, false, 10, 100), 1000);
+	assert_int_equal(scrape_interval_next_ms(&p, false, 100, 100), 2000);
+	assert_int_equal(scrape_interval_next_ms(&p, false, 1, 1500), 3000);
+	assert_int_equal(scrape_interval_next_ms(&p, false, 1999, 100), 5000);
+	assert_int_equal(scrape_interval_next_ms(&p, true, 1999, 100), 1000);
+	assert_int_equal(scrape_interval_next_ms(&p, false, 1999, 100), 1000);
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -564,7 +564,7 @@ int main(void)
 		cmocka_unit_test(test_health_late),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_drain_deadline),
-		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_scrape_interval),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_bad_options),
 	};

@@ -53,7 +53,7 @@ static char *letters(const char *format, const Gpusched__Job *j)
 	struct fields f = { 0 };
 	struct strbuf out = { 0 };
 	size_t n;
-	const struct front_field *table = job_fields(&n);
+	const struct slurm_cmd_field *table = job_fields(&n);
 
 	fields_letters(&f, "test", format, table, n);
 	fields_line(&f, j, &out);
@@ -66,7 +66,7 @@ static char *longs(const char *format, const Gpusched__Job *j)
 	struct fields f = { 0 };
 	struct strbuf out = { 0 };
 	size_t n;
-	const struct front_field *table = job_fields(&n);
+	const struct slurm_cmd_field *table = job_fields(&n);
 
 	fields_long(&f, "test", format, table, n);
 	fields_line(&f, j, &out);
@@ -123,7 +123,7 @@ static void test_names(void **state)
 	struct strbuf out = { 0 };
 	struct error err;
 	size_t n;
-	const struct front_field *table = sacct_fields(&n);
+	const struct slurm_cmd_field *table = sacct_fields(&n);
 
 	(void)state;
 	a.id = 12;
@@ -165,7 +165,7 @@ static void test_exit_codes(void **state)
 	struct fields f = { 0 };
 	struct error err;
 	size_t n;
-	const struct front_field *table = sacct_fields(&n);
+	const struct slurm_cmd_field *table = sacct_fields(&n);
 
 	(void)state;
 	assert_int_equal(fields_names(&f, "exitcode", table, n, &err), 0);
@@ -288,7 +288,7 @@ static void test_order(void **state)
 	struct rows r = { 0 };
 	struct fields f = { 0 };
 	size_t n;
-	const struct front_field *table = job_fields(&n);
+	const struct slurm_cmd_field *table = job_fields(&n);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -371,14 +371,14 @@ static void test_tables(void **state)
 	const struct acct_line line = { &a, false, NULL };
 	const struct node_group nodes = { NULL, NULL, 0, 0 };
 	const struct {
-		const struct front_field *(*table)(size_t *n);
+		const struct slurm_cmd_field *(*table)(size_t *n);
 		const void *object;
 	} tables[] = { { job_fields, &j }, { sacct_fields, &line }, { sinfo_fields, &nodes } };
 
 	(void)state;
 	for (size_t t = 0; t < LEN(tables); t++) {
 		size_t n;
-		const struct front_field *f = tables[t].table(&n);
+		const struct slurm_cmd_field *f = tables[t].table(&n);
 
 		for (size_t i = 0; i < n; i++) {
 			struct view_cell cell;
@@ -395,13 +395,13 @@ static void test_tables(void **state)
 static void test_options(void **state)
 {
 	(void)state;
-	for (size_t p = 0; p < n_fronts; p++) {
+	for (size_t p = 0; p < n_slurm_cmds; p++) {
 		size_t n;
-		const struct front_option *o = fronts[p].options(&n);
+		const struct slurm_cmd_option *o = slurm_cmds[p].options(&n);
 
-		assert_ptr_equal(front_find(fronts[p].name), &fronts[p]);
+		assert_ptr_equal(slurm_cmd_find(slurm_cmds[p].name), &slurm_cmds[p]);
 		for (size_t i = 0; i < n; i++) {
-			assert_true(o[i].says != FRONT_NO || (o[i].text && *o[i].text));
+			assert_true(o[i].says != SLURM_CMD_NO || (o[i].text && *o[i].text));
 			for (size_t k = 0; k < i; k++) {
 				assert_string_not_equal(o[i].name, o[k].name);
 				assert_true(!o[i].letter || o[i].letter != o[k].letter ||
@@ -409,7 +409,7 @@ static void test_options(void **state)
 			}
 		}
 	}
-	assert_null(front_find("srun-nosuch"));
+	assert_null(slurm_cmd_find("srun-nosuch"));
 }
 
 int main(void)

@@ -12,19 +12,19 @@
 #include "common/net/steplink.h"
 
 struct end {
-	struct lasting *link;
+	struct resumable_link *link;
 	struct steplink *codec;
 	uint32_t sent, got;
 };
 
 static struct end end_new(void)
 {
-	return (struct end){ lasting_new(42), steplink_new(), 0, 0 };
+	return (struct end){ resumable_link_new(42), steplink_new(), 0, 0 };
 }
 
 static void end_free(struct end *e)
 {
-	lasting_free(e->link);
+	resumable_link_free(e->link);
 	steplink_free(e->codec);
 }
 
@@ -38,7 +38,7 @@ static void say(struct end *e)
 	steplink_put(e->codec, STEP_OUT, e->sent, b, 4 + e->sent % 290);
 	e->sent++;
 	bytes = steplink_pending(e->codec, &len);
-	lasting_put(e->link, bytes, len);
+	resumable_link_put(e->link, bytes, len);
 	steplink_sent(e->codec, len);
 }
 
@@ -49,15 +49,15 @@ static bool move(struct end *from, struct end *to, size_t max)
 	struct steplink_message m;
 	size_t len;
 
-	bytes = lasting_pending(from->link, &len);
+	bytes = resumable_link_pending(from->link, &len);
 	if (!len)
 		return false;
 	len = len < max ? len : max;
-	assert_int_equal(lasting_feed(to->link, bytes, len, NULL), 0);
-	lasting_sent(from->link, len);
-	bytes = lasting_arrived(to->link, &len);
+	assert_int_equal(resumable_link_feed(to->link, bytes, len, NULL), 0);
+	resumable_link_sent(from->link, len);
+	bytes = resumable_link_arrived(to->link, &len);
 	assert_int_equal(steplink_feed(to->codec, bytes, len, NULL), 0);
-	lasting_taken(to->link, len);
+	resumable_link_taken(to->link, len);
 	while (steplink_next(to->codec, &m, NULL) == 1) {
 		assert_int_equal(m.step, to->got);
 		assert_int_equal(get_u32(m.data), to->got);
@@ -68,8 +68,8 @@ static bool move(struct end *from, struct end *to, size_t max)
 
 static void connect_both(struct end *a, struct end *b)
 {
-	lasting_connect(a->link);
-	lasting_connect(b->link);
+	resumable_link_connect(a->link);
+	resumable_link_connect(b->link);
 }
 
 /* Broken again and again, at any byte, each message arrives once and in order. */
@@ -97,7 +97,7 @@ static void test_breaks_lose_nothing(void **state)
 	assert_int_equal(a.got, b.sent);
 	assert_int_equal(b.got, a.sent);
 	/* What has arrived is not kept: not more than goes between two acknowledgements. */
-	assert_true(lasting_kept(a.link) < 128 * 1024);
+	assert_true(resumable_link_kept(a.link) < 128 * 1024);
 	end_free(&a);
 	end_free(&b);
 }
@@ -109,12 +109,12 @@ static void test_the_last_word(void **state)
 	(void)state;
 	connect_both(&a, &b);
 	say(&a);
-	lasting_bye(a.link);
+	resumable_link_bye(a.link);
 	while (move(&a, &b, 5) | move(&b, &a, 5))
 		;
 	assert_int_equal(b.got, 1);
-	assert_true(lasting_is_over(b.link));
-	assert_false(lasting_is_over(a.link));
+	assert_true(resumable_link_is_over(b.link));
+	assert_false(resumable_link_is_over(a.link));
 	end_free(&a);
 	end_free(&b);
 }
@@ -122,23 +122,23 @@ static void test_the_last_word(void **state)
 static void test_greetings(void **state)
 {
 	struct end a = end_new();
-	struct lasting *other = lasting_new(43);
+	struct resumable_link *other = resumable_link_new(43);
 	const uint8_t *bytes;
 	uint64_t session = 0;
 	size_t len;
 	struct error err;
 
 	(void)state;
-	lasting_connect(other);
-	bytes = lasting_pending(other, &len);
-	assert_int_equal(len, LASTING_RESUME_LEN);
-	assert_int_equal(lasting_peek(bytes, 2, &session), 0);
-	assert_int_equal(lasting_peek(bytes, len, &session), 1);
+	resumable_link_connect(other);
+	bytes = resumable_link_pending(other, &len);
+	assert_int_equal(len, RESUMABLE_LINK_RESUME_LEN);
+	assert_int_equal(resumable_link_peek(bytes, 2, &session), 0);
+	assert_int_equal(resumable_link_peek(bytes, len, &session), 1);
 	assert_int_equal(session, 43);
-	assert_int_equal(lasting_peek((const uint8_t *)"\0\5\2", 3, &session), -1);
-	lasting_connect(a.link);
-	assert_int_equal(lasting_feed(a.link, bytes, len, &err), -1);
-	lasting_free(other);
+	assert_int_equal(resumable_link_peek((const uint8_t *)"\0\5\2", 3, &session), -1);
+	resumable_link_connect(a.link);
+	assert_int_equal(resumable_link_feed(a.link, bytes, len, &err), -1);
+	resumable_link_free(other);
 	end_free(&a);
 }
 

@@ -3,10 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <cmocka.h>
 
 #include "cmds/cli/parse_time.h"
 #include "common/base/strbuf.h"
@@ -244,7 +244,7 @@ static void moments(void **state)
 		time_t t;
 		struct tm tm;
 
-		if (when_parse_next(cases[i].text, NOW, &us, &err) < 0)
+		if (parse_time_next(cases[i].text, NOW, &us, &err) < 0)
 			fail_msg("%s: %s", cases[i].text, err.text);
 		t = us / 1000000;
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", gmtime_r(&t, &tm));
@@ -275,7 +275,7 @@ static void moments_ago(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		bool good = when_parse(cases[i].text, NOW, &us, &err) == 0;
+		bool good = parse_time(cases[i].text, NOW, &us, &err) == 0;
 
 		if (good != (cases[i].s >= 0) || (good && (NOW - us) / 1000000 != cases[i].s))
 			fail_msg("%s: %s", cases[i].text, good ? "another moment" : err.text);
@@ -290,12 +290,12 @@ static void in_the_zone(void **state)
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	/* 11:20 there; Z is UTC all the same. */
-	assert_int_equal(when_parse_next("16:00", NOW, &us, NULL), 0);
+	assert_int_equal(parse_time_next("16:00", NOW, &us, NULL), 0);
 	assert_int_equal((us - NOW) / 60000000, 4 * 60 + 40);
-	assert_int_equal(when_parse_next("2026-11-21T16:00Z", NOW, &us, NULL), 0);
+	assert_int_equal(parse_time_next("2026-11-21T16:00Z", NOW, &us, NULL), 0);
 	assert_int_equal((us - NOW) / 60000000, 5 * 60 + 40);
 	/* The next day is there in summer, too, when a day has 23 hours. */
-	assert_int_equal(when_parse_next("2027-03-28T12:00", NOW, &us, NULL), 0);
+	assert_int_equal(parse_time_next("2027-03-28T12:00", NOW, &us, NULL), 0);
 	assert_int_equal(us / 1000000, 1806228000);
 	setenv("TZ", "UTC0", 1);
 	tzset();
@@ -314,7 +314,7 @@ static void no_moments(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		err.text[0] = '\0';
-		if (when_parse_next(cases[i], NOW, &us, &err) == 0)
+		if (parse_time_next(cases[i], NOW, &us, &err) == 0)
 			fail_msg("'%s' is %lld", cases[i], (long long)us);
 		assert_int_equal(err.code, ERR_USAGE);
 	}

@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ static void amounts(void **state)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		struct error err = { .text = "" };
 		struct strbuf sb = { 0 };
-		int rc = amount_each(rows[i].text, join, &sb, &err);
+		int rc = gpus_by_type_each(rows[i].text, join, &sb, &err);
 
 		assert_string_equal(err.text, rows[i].error ? rows[i].error : "");
 		assert_int_equal(rc, rows[i].error ? -1 : 0);
@@ -105,7 +105,7 @@ static void amounts_or_none(void **state)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		struct error err = { .text = "" };
 		struct strbuf sb = { 0 };
-		int rc = amount_each_or_none(rows[i].text, join, &sb, &err);
+		int rc = gpus_by_type_each_or_none(rows[i].text, join, &sb, &err);
 
 		assert_string_equal(err.text, rows[i].error ? rows[i].error : "");
 		assert_int_equal(rc, rows[i].error ? -1 : 0);
@@ -124,11 +124,11 @@ static void amounts_stop_and_end(void **state)
 	int seen = 0;
 
 	(void)state;
-	assert_int_equal(amount_each("a:1,b:1,c:1", stop, &seen, NULL), 7);
+	assert_int_equal(gpus_by_type_each("a:1,b:1,c:1", stop, &seen, NULL), 7);
 	assert_int_equal(seen, 2);
 	for (int i = 0; i < 65; i++)
 		strbuf_addf(&many, "%st%d:1", i ? "," : "", i);
-	assert_int_equal(amount_each(many.s, stop, &seen, &err), -1);
+	assert_int_equal(gpus_by_type_each(many.s, stop, &seen, &err), -1);
 	assert_string_equal(err.text, "more than 64 types");
 	strbuf_free(&many);
 }

@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sodium.h>
 
 #include "common/base/wirenum.h"
 #include "common/net/hello.h"

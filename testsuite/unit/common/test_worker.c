@@ -1,4 +1,6 @@
 /* test_worker.c - helper threads: order, fairness, bounds, cancellation, end */
+#include <arpa/inet.h>
+#include <event2/event.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,10 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-#include <event2/event.h>
-#include <arpa/inet.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "common/net/worker.h"
 

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "testsuite/unit/lib/gang_world.h"
 

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/job/mail_types.h"
 #include "common/job/requeue_on.h"

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/job/reason.h"
 #include "ctld/core/records/job_partitions.h"

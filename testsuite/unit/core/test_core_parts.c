@@ -3,22 +3,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fill_order.h"
+#include "ctld/core/place/ledger.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/records/run.h"
 #include "ctld/core/records/wait_replies.h"
 #include "ctld/core/request/labels.h"
 #include "ctld/core/request/requests.h"
-#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/rows/epoch_and_ids.h"
+#include "ctld/core/rows/row_codec.h"
 #include "ctld/core/util/hash.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
@@ -205,32 +205,32 @@ static bool third(void *arg, uint32_t member)
 
 static void orders(void **state)
 {
-	struct order_link pool[MEMBERS];
+	struct fill_order_link pool[MEMBERS];
 	bool in[MEMBERS] = { false };
-	uint32_t root = ORDER_NONE, m, best, every = 3;
+	uint32_t root = FILL_ORDER_NONE, m, best, every = 3;
 	int round;
 
 	(void)state;
 	for (round = 0; round < 20000; round++) {
-		struct order_want want = { pick(12), pick(12), pick(2), pick(2) ? third : NULL,
+		struct fill_order_want want = { pick(12), pick(12), pick(2), pick(2) ? third : NULL,
 			&every };
 
 		m = pick(MEMBERS);
 		if (in[m])
-			order_remove(pool, &root, m);
+			fill_order_remove(pool, &root, m);
 		else
-			order_add(pool, &root, m, pick(12), pick(12));
+			fill_order_add(pool, &root, m, pick(12), pick(12));
 		in[m] = !in[m];
-		best = ORDER_NONE;
+		best = FILL_ORDER_NONE;
 		for (m = 0; m < MEMBERS; m++) {
 			if (!in[m] || pool[m].cpus < want.cpus || pool[m].mem < want.mem ||
 			        (want.test && m % every))
 				continue;
-			if (best == ORDER_NONE || (want.last ? pool[m].cpus >= pool[best].cpus
-			                                     : pool[m].cpus < pool[best].cpus))
+			if (best == FILL_ORDER_NONE || (want.last ? pool[m].cpus >= pool[best].cpus
+			                                          : pool[m].cpus < pool[best].cpus))
 				best = m;
 		}
-		assert_int_equal(order_find(pool, root, &want), best);
+		assert_int_equal(fill_order_find(pool, root, &want), best);
 	}
 }
 

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "ctld/core/explain/blockers.h"
 #include "ctld/core/explain/suggest.h"

@@ -4,13 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "ctld/core/jobs/job_steps.h"
-#include "ctld/core/records/per_user_budget.h"
 #include "ctld/core/records/job.h"
+#include "ctld/core/records/per_user_budget.h"
 #include "testsuite/unit/lib/core_world.h"
 
 #define OWNER 1000

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
+#include "ctld/gsim/account_shares.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/history/csv.h"
 #include "ctld/gsim/history/history.h"
 #include "ctld/gsim/measures.h"
 #include "ctld/gsim/random.h"
 #include "ctld/gsim/rival_placements.h"
-#include "ctld/gsim/account_shares.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/job/mail_types.h"
 #include "testsuite/unit/lib/core_world.h"

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
+#include <cmocka.h>
 
 #include "common/conf/conf.h"
 #include "ctld/core/accounts/members.h"

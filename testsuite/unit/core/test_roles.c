@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/records/job.h"

@@ -11,8 +11,8 @@
 #include "ctld/gdemand/bootstrap.h"
 #include "ctld/gdemand/erlang.h"
 #include "ctld/gdemand/level_over_time.h"
-#include "ctld/gdemand/tables.h"
 #include "ctld/gdemand/survival.h"
+#include "ctld/gdemand/tables.h"
 #include "ctld/gdemand/weighted_stats.h"
 #include "ctld/gsim/random.h"
 

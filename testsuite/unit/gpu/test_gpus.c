@@ -47,7 +47,7 @@ static void test_names(void **state)
 		gpu_type_of(names[i].product, type);
 		assert_string_equal(type, names[i].type);
 		if (*type)
-			assert_int_equal(amount_type_check(type, NULL), 0);
+			assert_int_equal(gpus_by_type_check(type, NULL), 0);
 	}
 }
 
@@ -84,7 +84,7 @@ static void test_profiles(void **state)
 		        profiles[i].mem_mb, type);
 		assert_string_equal(type, profiles[i].type);
 		if (*type)
-			assert_int_equal(amount_type_check(type, NULL), 0);
+			assert_int_equal(gpus_by_type_check(type, NULL), 0);
 	}
 }
 

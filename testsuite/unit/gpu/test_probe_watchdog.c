@@ -679,7 +679,7 @@ int main(int argc, char **argv)
 	const char *path = getenv("LD_LIBRARY_PATH");
 	int status = 1;
 
-	helper_main(argc, argv);
+	driver_process_main(argc, argv);
 	found = calloc(1, sizeof(*found));
 	if (!found)
 		return 1;

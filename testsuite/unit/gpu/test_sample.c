@@ -584,12 +584,13 @@ static void test_meter_sums(void **state)
 	struct run_used u = { 0 }, told;
 
 	(void)state;
-	used_add_meter(&u, &(struct meter){ .cpu_us = 5000000, .mem_kb = 4096, .read_bytes = 9 });
+	used_add_processes(
+	        &u, &(struct process_usage){ .cpu_us = 5000000, .mem_kb = 4096, .read_bytes = 9 });
 	told = u;
 	assert_false(used_differ(&told, &u));
 	/* What a process that has ended took with it is not given back. */
-	used_add_meter(
-	        &u, &(struct meter){ .cpu_us = 4000000, .mem_kb = 1024, .mem_peak_kb = 8192 });
+	used_add_processes(&u,
+	        &(struct process_usage){ .cpu_us = 4000000, .mem_kb = 1024, .mem_peak_kb = 8192 });
 	assert_int_equal(u.cpu_time_us, 5000000);
 	assert_int_equal(u.mem_now_mb, 1);
 	assert_int_equal(u.mem_peak_mb, 8);
@@ -606,22 +607,22 @@ static _Noreturn void burn(int ready)
 	volatile unsigned sum = 0;
 	void *mem = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE,
 	        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	struct meter m = { 0 };
+	struct process_usage m = { 0 };
 	uint32_t *pids;
 
 	if (mem == MAP_FAILED || fork() < 0)
 		_exit(1);
 	do { /* until the clock that we read has moved */
-		struct meter_scan *s = meter_scan_new();
+		struct process_scan *s = process_scan_new();
 
 		for (unsigned i = 0; i < 10000000; i++)
 			sum += i;
-		while (meter_scan_step(s, 100))
+		while (process_scan_step(s, 100))
 			;
-		m = (struct meter){ 0 };
-		meter_scan_run(s, getppid(), &m, &pids);
+		m = (struct process_usage){ 0 };
+		process_scan_run(s, getppid(), &m, &pids);
 		free(pids);
-		meter_scan_free(s);
+		process_scan_free(s);
 	} while (m.cpu_us < 50000);
 	if (write(ready, "x", 1) != 1)
 		_exit(1);
@@ -631,8 +632,9 @@ static _Noreturn void burn(int ready)
 
 static void test_processes(void **state)
 {
-	struct meter m = { 0 }, known = { .cpu_known = true, .mem_known = true, .cpu_us = 7 };
-	struct meter_scan *s;
+	struct process_usage m = { 0 },
+	                     known = { .cpu_known = true, .mem_known = true, .cpu_us = 7 };
+	struct process_scan *s;
 	int ready[2];
 	uint32_t *pids;
 	char c[2];
@@ -647,22 +649,22 @@ static void test_processes(void **state)
 	}
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(read(ready[0], c, 1), 1);
-	s = meter_scan_new();
+	s = process_scan_new();
 	assert_non_null(s);
-	while (meter_scan_step(s, 7))
+	while (process_scan_step(s, 7))
 		;
-	assert_int_equal(meter_scan_run(s, getpid(), &m, &pids), 2);
+	assert_int_equal(process_scan_run(s, getpid(), &m, &pids), 2);
 	assert_true(pids[0] < pids[1]);
 	assert_true(pids[0] == (uint32_t)child || pids[1] == (uint32_t)child);
 	free(pids);
 	assert_true(m.cpu_us >= 50000);
 	assert_true(m.mem_kb > 32 * 1024);
-	assert_int_equal(meter_scan_run(s, getpid(), &known, &pids), 2);
+	assert_int_equal(process_scan_run(s, getpid(), &known, &pids), 2);
 	assert_int_equal(known.cpu_us, 7);
 	free(pids);
-	assert_int_equal(meter_scan_run(s, 1 << 30, &m, &pids), 0);
+	assert_int_equal(process_scan_run(s, 1 << 30, &m, &pids), 0);
 	assert_null(pids);
-	meter_scan_free(s);
+	process_scan_free(s);
 	kill(-child, SIGKILL);
 	waitpid(child, NULL, 0);
 	close(ready[0]);
@@ -684,24 +686,24 @@ static void put(const char *name, const char *text)
 /* What was waited for a CPU: the cgroup's word, where it has one; else that of processes. */
 static void test_cpu_wait(void **state)
 {
-	struct meter m = { 0 };
+	struct process_usage m = { 0 };
 
 	(void)state;
 	put("cpu.stat", "usage_usec 12\nuser_usec 7\n");
-	meter_cgroups(standin_root, NULL, &m);
+	process_usage_cgroups(standin_root, NULL, &m);
 	assert_int_equal(m.cpu_us, 12);
 	assert_false(m.wait_known);
 	put("cpu.pressure", "some avg10=98.81 avg60=98.67 avg300=73.12 total=14801932139\n"
 	                    "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
-	meter_cgroups(standin_root, NULL, &m);
+	process_usage_cgroups(standin_root, NULL, &m);
 	assert_true(m.wait_known);
 	assert_int_equal(m.wait_us, 14801932139u);
-	meter_wait(1, &m);
+	process_usage_wait(1, &m);
 	assert_int_equal(m.wait_us, 14801932139u);
-	m = (struct meter){ 0 };
+	m = (struct process_usage){ 0 };
 	for (int i = 0; i < 100000 && !m.wait_us; i++) { /* whoever waits at all */
 		sched_yield();
-		meter_wait(getpid(), &m);
+		process_usage_wait(getpid(), &m);
 	}
 	if (access("/proc/self/schedstat", R_OK) == 0)
 		assert_true(m.wait_us > 0);
@@ -709,28 +711,28 @@ static void test_cpu_wait(void **state)
 
 static void test_cgroups(void **state)
 {
-	struct meter m = { 0 };
+	struct process_usage m = { 0 };
 	uint32_t *pids;
 
 	(void)state;
-	meter_cgroups("/nowhere", "", &m);
+	process_usage_cgroups("/nowhere", "", &m);
 	assert_false(m.cpu_known || m.mem_known);
 	put("cpu.stat", "usage_usec 12345\nuser_usec 1\n");
 	put("cgroup.procs", "30\n9\n");
-	meter_cgroups(standin_root, NULL, &m);
+	process_usage_cgroups(standin_root, NULL, &m);
 	assert_true(m.cpu_known && !m.mem_known);
 	assert_int_equal(m.cpu_us, 12345);
 	put("memory.usage_in_bytes", "2097152\n");
 	put("memory.max_usage_in_bytes", "4194304\n");
-	meter_cgroups(standin_root, standin_root, &m);
+	process_usage_cgroups(standin_root, standin_root, &m);
 	assert_int_equal(m.mem_kb, 2048);
 	assert_int_equal(m.mem_peak_kb, 4096);
 	put("memory.current", "1048576\n"); /* an older kernel's: no peak */
-	m = (struct meter){ 0 };
-	meter_cgroups(standin_root, NULL, &m);
+	m = (struct process_usage){ 0 };
+	process_usage_cgroups(standin_root, NULL, &m);
 	assert_int_equal(m.mem_kb, 1024);
 	assert_int_equal(m.mem_peak_kb, 0);
-	assert_int_equal(meter_pids(standin_root, &pids), 2);
+	assert_int_equal(process_usage_pids(standin_root, &pids), 2);
 	assert_int_equal(pids[0], 9);
 	free(pids);
 }
@@ -760,7 +762,7 @@ int main(int argc, char **argv)
 	};
 	int failed;
 
-	helper_main(argc, argv);
+	driver_process_main(argc, argv);
 	if (!standin_begin(argv))
 		return 99;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	};
 	int failed;
 
-	helper_main(argc, argv);
+	driver_process_main(argc, argv);
 	if (!standin_begin(argv))
 		return 99;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

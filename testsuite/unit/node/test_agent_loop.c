@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
+#include <cmocka.h>
 
 #include "common/base/arena.h"
 #include "common/base/log.h"
@@ -38,7 +38,7 @@ struct fixture {
 	/* the agent */
 	struct net *net;
 	struct node_facts facts;
-	struct node *node;
+	struct agent_loop *node;
 	struct sim_launcher *launcher;
 	/* the controller */
 	struct sessions *sessions;
@@ -229,27 +229,27 @@ static void tell(void *arg, const struct agent_effect *effect, unsigned type,
 	sim_launcher_tell(f->launcher, effect, now());
 }
 
-static const struct node_launcher launcher_ops = { .tell = tell };
+static const struct agent_loop_launcher launcher_ops = { .tell = tell };
 
 static void launcher_speaks(struct fixture *f)
 {
 	struct agent_event event;
 
 	while (sim_launcher_next(f->launcher, &event, now()))
-		node_event(f->node, &event);
+		agent_loop_event(f->node, &event);
 }
 
 static bool registered(const struct fixture *f)
 {
 	struct agent_stats stats;
 
-	agent_stats(node_agent(f->node), &stats);
+	agent_stats(agent_loop_agent(f->node), &stats);
 	return stats.registered;
 }
 
 static void agent_make(struct fixture *f)
 {
-	struct node_config config = {
+	struct agent_loop_config config = {
 		.base = f->base, .facts = &f->facts, .launcher = &launcher_ops, .arg = f
 	};
 	struct error err;
@@ -257,7 +257,7 @@ static void agent_make(struct fixture *f)
 	f->facts = (struct node_facts){ .node = "n1", .version = "1", .cpus = 4, .mem_mb = 64 };
 	config.net = f->net = net_new(f->base, f->pool, &f->client, f->agent_munge, &err);
 	assert_non_null(f->net);
-	f->node = node_new(&config);
+	f->node = agent_loop_new(&config);
 	f->launcher = sim_launcher_new("boot-1", NULL);
 }
 
@@ -290,7 +290,7 @@ static int unmake(void **state)
 {
 	struct fixture *f = *state;
 
-	node_free(f->node);
+	agent_loop_free(f->node);
 	net_free(f->net);
 	sim_launcher_free(f->launcher);
 	sessions_free(f->sessions);
@@ -353,20 +353,21 @@ static void a_replica_has_an_address_and_load(void **state)
 	report.state = GPUSCHED__RUN_REPORT__STATE__RUNNING;
 	report.replica = &replica;
 	replica.health = GPUSCHED__REPLICA__HEALTH__READY;
-	assert_int_equal(node_launcher_message(f->node, T(LAUNCHER_RUN), &report.base, NULL), 0);
+	assert_int_equal(
+	        agent_loop_launcher_message(f->node, T(LAUNCHER_RUN), &report.base, NULL), 0);
 	until(f, f->states[REPORT_RUNNING] == 1);
 	assert_string_equal(f->address, "127.0.0.1");
-	node_send_load(f->node, &load.base);
+	agent_loop_send_load(f->node, &load.base);
 	beats = f->heartbeats;
 	until(f, f->heartbeats >= beats + 2);
 	assert_int_equal(f->loads, 0);
 	ctl_close(f);
 	until(f, f->registers == 2);
-	node_send_load(f->node, &load.base); /* not registered yet */
+	agent_loop_send_load(f->node, &load.base); /* not registered yet */
 	f->takes_load = true;
 	ctl_registered(f, 0);
 	until(f, registered(f));
-	node_send_load(f->node, &load.base);
+	agent_loop_send_load(f->node, &load.base);
 	until(f, f->loads == 1);
 }
 
@@ -433,7 +434,7 @@ static void launcher_gone_means_session_gone(void **state)
 	struct fixture *f = *state;
 
 	come_up(f);
-	node_event(f->node, &(struct agent_event){ .kind = AGENT_LAUNCHER_GONE });
+	agent_loop_event(f->node, &(struct agent_event){ .kind = AGENT_LAUNCHER_GONE });
 	until(f, f->closed == 1);
 	for (int i = 0; i < 20; i++)
 		turn(f);

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
+#include <cmocka.h>
 
 #include "common/base/arena.h"
 #include "common/net/frame.h"
@@ -21,7 +21,7 @@
 
 struct fixture {
 	struct event_base *base;
-	struct bridge *bridge;
+	struct launcher_socket *launcher_socket;
 	int fd; /* the launcher's end */
 	char said[512];
 	bool refuse; /* message() fails */
@@ -63,7 +63,7 @@ static void on_gone(void *arg, const struct error *why)
 	say(arg, "gone: %s;", why->text);
 }
 
-static const struct bridge_ops ops = {
+static const struct launcher_socket_ops ops = {
 	.message = on_message, .credential = on_credential, .gone = on_gone
 };
 
@@ -77,7 +77,7 @@ static int make(void **state)
 	evutil_make_socket_nonblocking(pair[0]);
 	f->base = event_base_new();
 	f->fd = pair[1];
-	f->bridge = bridge_new(f->base, pair[0], &ops, f);
+	f->launcher_socket = launcher_socket_new(f->base, pair[0], &ops, f);
 	*state = f;
 	return 0;
 }
@@ -86,7 +86,7 @@ static int unmake(void **state)
 {
 	struct fixture *f = *state;
 
-	bridge_free(f->bridge);
+	launcher_socket_free(f->launcher_socket);
 	event_base_free(f->base);
 	if (f->fd >= 0)
 		close(f->fd);
@@ -142,7 +142,7 @@ static void credentials_go_and_come(void **state)
 	size_t used;
 	ssize_t n;
 
-	bridge_ask_credential(f->bridge, 7, "secret", 6, 42);
+	launcher_socket_ask_credential(f->launcher_socket, 7, "secret", 6, 42);
 	turn(f);
 	n = recv(f->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	assert_true(n > 0);
@@ -178,7 +178,8 @@ static void its_end_is_told_once(void **state)
 	turn(f);
 	turn(f);
 	assert_string_equal(f->said, "gone: the launcher has ended;");
-	bridge_ask_credential(f->bridge, 1, "x", 1, 0); /* nothing any more, and no crash */
+	launcher_socket_ask_credential(
+	        f->launcher_socket, 1, "x", 1, 0); /* nothing any more, and no crash */
 	turn(f);
 	assert_string_equal(f->said, "gone: the launcher has ended;");
 }

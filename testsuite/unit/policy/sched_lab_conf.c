@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #define TYPES 3
 

@@ -221,7 +221,7 @@ static const struct kind kinds[] = {
 
 struct reader {
 	const struct kind *kind;
-	struct whole whole;
+	struct reassembly whole;
 	const ProtobufCMessage *sent; /* what each item was, packed; NULL: it may be cut */
 	size_t n, longest;
 };
@@ -262,7 +262,7 @@ static void read_part(void *to, const ProtobufCMessage *chunk)
 
 	/* As it is: parts need no cutting of their own. */
 	assert_int_equal(frame_pack(r->kind->type, 9, chunk, &bytes, &len, &err), 0);
-	if (whole_chunk(received(bytes, len), &r->whole, &err) < 0)
+	if (reassembly_chunk(received(bytes, len), &r->whole, &err) < 0)
 		fail_msg("%s", err.text);
 	free(bytes);
 }

@@ -11,8 +11,8 @@
 #include "ctld/core/core.h"
 #include "ctld/core/records/per_user_budget.h"
 #include "ctld/ctld.h"
-#include "ctld/loop/slice.h"
 #include "ctld/loop/fair_queue.h"
+#include "ctld/loop/slice.h"
 
 /* The one function of tick.c that turns need: an inbox of tokens. */
 static struct {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
+#include <cmocka.h>
 
 #include "ctld/site/programs.h"
 

@@ -48,7 +48,7 @@ void store_batch_want_blob(struct store_batch *batch, uint64_t job, void *tag)
 static void test_new_jobs(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
-	struct blobs *b = blobs_new(budget);
+	struct script_cache *b = script_cache_new(budget);
 	char spec1[] = "first", spec2[] = "second", script[] = "#!/bin/sh", cred[] = "MUNGE:x:";
 	struct store_blob v[] = {
 		{ .job = 1,
@@ -69,18 +69,18 @@ static void test_new_jobs(void **state)
 	const struct store_blob *one, *two;
 
 	(void)state;
-	assert_true(blobs_is_clean(b));
-	blobs_put(b, v, 0);
-	assert_true(blobs_is_clean(b));
-	blobs_put(b, v, 2);
+	assert_true(script_cache_is_clean(b));
+	script_cache_put(b, v, 0);
+	assert_true(script_cache_is_clean(b));
+	script_cache_put(b, v, 2);
 	memset(spec1, 0, sizeof(spec1)); /* they are copies */
 	memset(spec2, 0, sizeof(spec2));
 	memset(script, 0, sizeof(script));
 	memset(cred, 0, sizeof(cred));
-	assert_false(blobs_is_clean(b));
-	assert_true(blobs_pending_bytes(b) >= 5 + 6 + 9 + 8);
-	one = blobs_get(b, 1);
-	two = blobs_get(b, 2);
+	assert_false(script_cache_is_clean(b));
+	assert_true(script_cache_pending_bytes(b) >= 5 + 6 + 9 + 8);
+	one = script_cache_get(b, 1);
+	two = script_cache_get(b, 2);
 	assert_int_equal(two->job, 2);
 	assert_memory_equal(one->spec, "first", 5);
 	assert_memory_equal(two->spec, "second", 6);
@@ -88,28 +88,28 @@ static void test_new_jobs(void **state)
 	assert_memory_equal(two->credential, "MUNGE:x:", 8);
 	assert_ptr_equal(one->script, two->script);
 	assert_ptr_equal(one->credential, two->credential);
-	assert_null(blobs_get(b, 3));
-	blobs_seal(b, &batch);
+	assert_null(script_cache_get(b, 3));
+	script_cache_seal(b, &batch);
 	assert_int_equal(batch.n_blobs, 2);
 	assert_int_equal(batch.blobs[0], 1);
-	assert_true(blobs_is_clean(b));
-	assert_int_equal(blobs_pending_bytes(b), 0);
-	assert_int_equal(blobs_get(b, 1)->job, 1);
-	blobs_free(b);
+	assert_true(script_cache_is_clean(b));
+	assert_int_equal(script_cache_pending_bytes(b), 0);
+	assert_int_equal(script_cache_get(b, 1)->job, 1);
+	script_cache_free(b);
 }
 
-static void put(struct blobs *b, uint64_t job, const void *bytes, size_t len)
+static void put(struct script_cache *b, uint64_t job, const void *bytes, size_t len)
 {
 	struct store_blob blob = { .job = job, .spec = bytes, .spec_len = len };
 
-	blobs_put(b, &blob, 1);
+	script_cache_put(b, &blob, 1);
 }
 
-static size_t kept_bytes(const struct blobs *b)
+static size_t kept_bytes(const struct script_cache *b)
 {
-	struct blobs_stats stats;
+	struct script_cache_stats stats;
 
-	blobs_stats(b, &stats);
+	script_cache_stats(b, &stats);
 	return stats.kept_bytes;
 }
 
@@ -117,27 +117,27 @@ static size_t kept_bytes(const struct blobs *b)
 static void test_old_ones_go(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
-	const size_t len = BLOBS_KEPT_BYTES / 10 * 3;
-	struct blobs *b = blobs_new(budget);
+	const size_t len = SCRIPT_CACHE_KEPT_BYTES / 10 * 3;
+	struct script_cache *b = script_cache_new(budget);
 	char *bytes = xcalloc(1, len);
 
 	(void)state;
 	for (uint64_t job = 1; job <= 4; job++) {
 		put(b, job, bytes, len);
 		if (job == 2)
-			blobs_seal(b, &batch);
+			script_cache_seal(b, &batch);
 		if (job == 3)
-			assert_non_null(blobs_get(b, 1));
+			assert_non_null(script_cache_get(b, 1));
 	}
 	assert_true(kept_bytes(b) >= 2 * len && kept_bytes(b) < 3 * len);
-	assert_true(blobs_pending_bytes(b) >= 2 * len);
-	assert_non_null(blobs_get(b, 3));
-	assert_non_null(blobs_get(b, 4));
-	blobs_seal(b, &batch);
-	assert_non_null(blobs_get(b, 1)); /* it was used after 2 */
-	assert_null(blobs_get(b, 2));
-	assert_true(kept_bytes(b) >= 3 * len && kept_bytes(b) <= BLOBS_KEPT_BYTES);
-	blobs_free(b);
+	assert_true(script_cache_pending_bytes(b) >= 2 * len);
+	assert_non_null(script_cache_get(b, 3));
+	assert_non_null(script_cache_get(b, 4));
+	script_cache_seal(b, &batch);
+	assert_non_null(script_cache_get(b, 1)); /* it was used after 2 */
+	assert_null(script_cache_get(b, 2));
+	assert_true(kept_bytes(b) >= 3 * len && kept_bytes(b) <= SCRIPT_CACHE_KEPT_BYTES);
+	script_cache_free(b);
 	free(bytes);
 }
 
@@ -145,22 +145,22 @@ static void test_old_ones_go(void **state)
 static void test_a_group_goes_together(void **state)
 {
 	struct store_batch batch = { .n_blobs = 0 };
-	const size_t len = BLOBS_KEPT_BYTES / 10 * 4;
-	struct blobs *b = blobs_new(budget);
+	const size_t len = SCRIPT_CACHE_KEPT_BYTES / 10 * 4;
+	struct script_cache *b = script_cache_new(budget);
 	char *bytes = xcalloc(1, len);
 	struct store_blob v[] = { { .job = 1, .spec = bytes, .spec_len = len },
 		{ .job = 2, .spec = bytes, .spec_len = len } };
 
 	(void)state;
-	blobs_put(b, v, 2);
-	blobs_seal(b, &batch);
+	script_cache_put(b, v, 2);
+	script_cache_seal(b, &batch);
 	put(b, 3, bytes, len);
-	blobs_seal(b, &batch);
-	assert_null(blobs_get(b, 1));
-	assert_null(blobs_get(b, 2));
-	assert_non_null(blobs_get(b, 3));
+	script_cache_seal(b, &batch);
+	assert_null(script_cache_get(b, 1));
+	assert_null(script_cache_get(b, 2));
+	assert_non_null(script_cache_get(b, 3));
 	assert_true(kept_bytes(b) >= len && kept_bytes(b) < 2 * len);
-	blobs_free(b);
+	script_cache_free(b);
 	free(bytes);
 }
 
@@ -170,35 +170,35 @@ static void test_signed_anew(void **state)
 	struct store_batch batch = { .n_blobs = 0 };
 	char spec[] = "changed";
 	const uint64_t jobs[] = { 1, 2, 3 };
-	const struct blob_signed signings[] = { { .job = 1 }, { 2, spec, 7 }, { .job = 3 } };
-	struct blobs *b = blobs_new(budget);
+	const struct script_signed signings[] = { { .job = 1 }, { 2, spec, 7 }, { .job = 3 } };
+	struct script_cache *b = script_cache_new(budget);
 	char cred[] = "MUNGE:y:";
 
 	(void)state;
 	put(b, 1, "one", 3);
 	put(b, 4, "four", 4);
-	blobs_seal(b, &batch);
+	script_cache_seal(b, &batch);
 	put(b, 2, "two", 3);
-	blobs_sign(b, 0, signings, 0, cred, 8);
-	assert_non_null(blobs_get(b, 1));
-	blobs_sign(b, 0, signings, 3, cred, 8);
+	script_cache_sign(b, 0, signings, 0, cred, 8);
+	assert_non_null(script_cache_get(b, 1));
+	script_cache_sign(b, 0, signings, 3, cred, 8);
 	memset(cred, 0, sizeof(cred)); /* they are copies */
 	memset(spec, 0, sizeof(spec));
-	assert_false(blobs_is_clean(b));
-	assert_null(blobs_get(b, 1));
-	assert_null(blobs_get(b, 2)); /* nor is it while it waits for its batch */
+	assert_false(script_cache_is_clean(b));
+	assert_null(script_cache_get(b, 1));
+	assert_null(script_cache_get(b, 2)); /* nor is it while it waits for its batch */
 	batch.n_blobs = 0;
-	blobs_seal(b, &batch);
+	script_cache_seal(b, &batch);
 	assert_int_equal(batch.n_blobs, 1);
 	assert_int_equal(batch.n_signed, 3);
 	assert_memory_equal(batch.signed_anew, jobs, sizeof(jobs));
-	assert_null(blobs_get(b, 2));
-	assert_non_null(blobs_get(b, 4));
-	assert_true(blobs_is_clean(b));
-	assert_int_equal(blobs_pending_bytes(b), 0);
+	assert_null(script_cache_get(b, 2));
+	assert_non_null(script_cache_get(b, 4));
+	assert_true(script_cache_is_clean(b));
+	assert_int_equal(script_cache_pending_bytes(b), 0);
 	put(b, 5, "five", 4);
-	blobs_sign(b, 0, signings, 3, "MUNGE:y:", 8);
-	blobs_free(b);
+	script_cache_sign(b, 0, signings, 3, "MUNGE:y:", 8);
+	script_cache_free(b);
 }
 
 struct got {
@@ -223,27 +223,27 @@ static void test_reading(void **state)
 	struct store_batch first = { .n_blobs = 0 }, second = { .n_blobs = 0 };
 	struct store_blob answers[] = { { .job = 7, .spec = "7", .spec_len = 1 },
 		{ .job = 8, .spec = "8", .spec_len = 1 } };
-	struct blobs *b = blobs_new(budget);
+	struct script_cache *b = script_cache_new(budget);
 	struct got got[4] = { { 0 } };
 	struct store_result result = { .blobs = answers, .n_blobs = 2 };
 
 	(void)state;
-	blobs_want(b, 7, note_got, &got[0]);
-	blobs_want(b, 8, note_got, &got[1]);
-	assert_false(blobs_is_clean(b));
-	blobs_seal(b, &first);
-	assert_true(blobs_is_clean(b));
-	blobs_want(b, 9, note_got, &got[2]); /* while the batch is in flight */
+	script_cache_want(b, 7, note_got, &got[0]);
+	script_cache_want(b, 8, note_got, &got[1]);
+	assert_false(script_cache_is_clean(b));
+	script_cache_seal(b, &first);
+	assert_true(script_cache_is_clean(b));
+	script_cache_want(b, 9, note_got, &got[2]); /* while the batch is in flight */
 	assert_int_equal(first.n_wants, 2);
 	result.tags = first.tags;
-	blobs_arrived(b, &result);
+	script_cache_arrived(b, &result);
 	assert_int_equal(got[0].job, 7);
 	assert_int_equal(got[1].job, 8);
 	assert_int_equal(got[2].calls, 0);
-	blobs_seal(b, &second);
+	script_cache_seal(b, &second);
 	assert_int_equal(second.wants[0], 9);
-	blobs_want(b, 10, note_got, &got[3]);
-	blobs_free(b);
+	script_cache_want(b, 10, note_got, &got[3]);
+	script_cache_free(b);
 	assert_true(got[2].ended && got[3].ended);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(got[i].calls, 1);
@@ -289,7 +289,7 @@ static void test_numbers_to_pointers(void **state)
 /* What is on its way is charged as it came, and what is stored as the store says. */
 static void test_charges(void **state)
 {
-	struct blobs *b = blobs_new(budget);
+	struct script_cache *b = script_cache_new(budget);
 	struct store_batch batch = { .n_blobs = 0 };
 	char script[] = "#!/bin/sh";
 	struct store_blob v[] = {
@@ -300,21 +300,21 @@ static void test_charges(void **state)
 	struct store_result result = { .stored = first, .n_stored = 2 };
 
 	(void)state;
-	assert_int_equal(blobs_bytes(v, 2), 1 + 2 + 9);
-	blobs_put(b, v, 2);
+	assert_int_equal(script_cache_bytes(v, 2), 1 + 2 + 9);
+	script_cache_put(b, v, 2);
 	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 12);
-	blobs_seal(b, &batch);
+	script_cache_seal(b, &batch);
 	v[0].job = 3; /* comes while the batch is on its way */
-	blobs_put(b, v, 1);
+	script_cache_put(b, v, 1);
 	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 12 + 10);
-	blobs_arrived(b, &result);
+	script_cache_arrived(b, &result);
 	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 10 + 10);
 	assert_int_equal(budget_used(budget, 8, BUDGET_SCRIPTS), 100);
-	blobs_seal(b, &batch);
+	script_cache_seal(b, &batch);
 	result = (struct store_result){ .stored = erased, .n_stored = 1 };
-	blobs_arrived(b, &result);
+	script_cache_arrived(b, &result);
 	assert_int_equal(budget_used(budget, 7, BUDGET_SCRIPTS), 0);
-	blobs_free(b);
+	script_cache_free(b);
 }
 
 int main(void)

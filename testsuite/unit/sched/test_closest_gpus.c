@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "ctld/core/place/nodes_by_free_gpus.h"
 #include "ctld/core/place/closest_gpus.h"
 #include "ctld/core/place/ledger.h"
+#include "ctld/core/place/nodes_by_free_gpus.h"
 #include "ctld/core/records/node.h"
 #include "testsuite/unit/lib/devices_world.h"
 

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <malloc.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "ctld/core/plan/plan_impl.h"
 #include "testsuite/unit/lib/places_conf.h"

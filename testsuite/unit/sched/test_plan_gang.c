@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "common/base/xalloc.h"
 #include "ctld/core/plan/plan_impl.h"

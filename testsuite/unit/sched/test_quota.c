@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <cmocka.h>
 
 #include "ctld/core/limits/quota.h"
 #include "testsuite/unit/lib/policy_conf.h"

@@ -16,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/core_world.h"

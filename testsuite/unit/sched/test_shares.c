@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ctld/core/place/ledger.h"
 #include "ctld/core/place/fragmentation.h"
+#include "ctld/core/place/ledger.h"
 #include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/places_conf.h"
 

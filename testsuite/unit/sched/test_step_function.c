@@ -11,7 +11,7 @@
 
 #define END 60 /* no step is later */
 
-static bool holds_at(const struct step *v, size_t n, usec_t at, struct plan_room level,
+static bool holds_at(const struct level_step *v, size_t n, usec_t at, struct plan_room level,
         const struct plan_room *need)
 {
 	size_t i;
@@ -27,7 +27,7 @@ static bool holds_at(const struct step *v, size_t n, usec_t at, struct plan_room
 }
 
 /* Moment by moment. */
-static usec_t model(const struct step *v, size_t n, usec_t now, struct plan_room level,
+static usec_t model(const struct level_step *v, size_t n, usec_t now, struct plan_room level,
         const struct plan_room *need, usec_t length)
 {
 	usec_t start, at, end;
@@ -46,32 +46,32 @@ static usec_t model(const struct step *v, size_t n, usec_t now, struct plan_room
 
 static void same_as_the_model(void **state)
 {
-	struct steps s = { .v = NULL };
+	struct step_function s = { .v = NULL };
 	size_t found = 0;
 	unsigned round;
 
 	(void)state;
 	srand(5);
 	for (round = 0; round < 20000; round++) {
-		struct step v[40];
+		struct level_step v[40];
 		struct plan_room level = { rand() % 8, rand() % 8, rand() % 8 };
 		struct plan_room need = { rand() % 8, rand() % 8, rand() % 4 };
 		usec_t length = rand() % 4 ? 1 + rand() % 20 : INT64_MAX, got;
 		usec_t now = rand() % 5;
 		size_t n = (size_t)rand() % 40, i;
 
-		steps_clear(&s);
+		step_function_clear(&s);
 		for (i = 0; i < n; i++) {
-			v[i] = (struct step){ now + rand() % (END - 5),
+			v[i] = (struct level_step){ now + rand() % (END - 5),
 				{ rand() % 7 - 3, rand() % 7 - 3, rand() % 3 - 1 } };
-			steps_add(&s, v[i].at, v[i].by);
+			step_function_add(&s, v[i].at, v[i].by);
 		}
-		got = steps_earliest(&s, now, level, &need, length, END + 1);
+		got = step_function_earliest(&s, now, level, &need, length, END + 1);
 		assert_int_equal(got, model(v, n, now, level, &need, length));
 		found += got != INT64_MAX && got > now;
 	}
 	assert_true(found > 2000); /* the cases that matter were among them */
-	steps_free(&s);
+	step_function_free(&s);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 #include "ctld/core/services/rolling_update.h"
 
 static const struct {
-	struct roll_in in;
-	struct roll_out out;
+	struct rolling_update_in in;
+	struct rolling_update_out out;
 } cases[] = {
 	/* one more at a time, and one fewer for each that has settled */
 	{ { .wanted = 3, .surge = 1, .present_ready = 3 }, { .present = 3, .next = 1 } },
@@ -42,7 +42,7 @@ static void as_said(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct roll_out out = roll_targets(&cases[i].in);
+		struct rolling_update_out out = rolling_update_targets(&cases[i].in);
 
 		if (out.present != cases[i].out.present || out.next != cases[i].out.next ||
 		        out.done != cases[i].out.done || out.given_up != cases[i].out.given_up)

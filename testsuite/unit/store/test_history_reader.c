@@ -13,9 +13,9 @@
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/row_codec.h"
 #include "ctld/store/batch_items.h"
+#include "ctld/store/commit_and_chores.h"
 #include "ctld/store/history_reader.h"
 #include "ctld/store/state_db.h"
-#include "ctld/store/commit_and_chores.h"
 #include "testsuite/unit/lib/store_fixture.h"
 
 #define JOBS 3000
@@ -279,7 +279,7 @@ static void test_flush_under_load(void **state)
 	struct store_batch *batch = batch_new();
 	struct store_stats stats;
 	struct error err;
-	struct work *work = work_open(&options, NULL, NULL, &err);
+	struct store_work *work = store_work_open(&options, NULL, NULL, &err);
 	uint64_t id = 1;
 	int commits, left = 1;
 
@@ -289,18 +289,18 @@ static void test_flush_under_load(void **state)
 		batch_reset(batch);
 		for (int n = 0; n < 400; n++)
 			put_job(batch, id++);
-		assert_int_equal(work_commit(work, batch, &wanted, &err), 0);
-		work_chore(work, false);
-		work_stats(work, &stats);
+		assert_int_equal(store_work_commit(work, batch, &wanted, &err), 0);
+		store_work_chore(work, false);
+		store_work_stats(work, &stats);
 		assert_true(stats.history_behind < 10000);
 		if (commits == 30)
-			work_flush_begin(work);
+			store_work_flush_begin(work);
 		if (commits >= 30)
-			left = work_flush(work, &err);
+			left = store_work_flush(work, &err);
 		assert_true(left >= 0);
 	}
 	assert_int_equal(left, 0);
-	work_close(work);
+	store_work_close(work);
 	batch_free(batch);
 	blob_set_clear(&wanted);
 	fixture_rmdir((char *)(uintptr_t)options.dir);

@@ -4,15 +4,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
+#include <cmocka.h>
 
 #include "cmds/web/http_impl.h"
 #include "cmds/web/viewer.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
+#include <cmocka.h>
 
 #include "cmds/web/http_impl.h"
 #include "cmds/web/pages/change_events.h"
