@@ -525,15 +525,8 @@ def test_who_holds_its_input_cannot_hold_up_the_shepherd(lau):
     run = lau.submit("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1000 & done; wait", version=2, max_attempts=1, interactive={"kind": "PIPES", "patience_s": 2**32 - 1},
                      order={"time_limit_s": 3, "grace_s": 1})
     lau.wait_running(run)
-<<<<<<< HEAD
     hold, = wait_until(lambda: [p for p, cmd in processes() if cmd[0] == b"ghold" and parent(p) == lau.pid], "ghold")
-    fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)  # pidfd_getfd(2) of its HOLD_SHEPHERD_FD
-=======
-    hold = next(p for p, cmd in processes() if cmd[0] == b"ghold" and
-                int(pathlib.Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[1]) == lau.pid)
-    # pidfd_getfd(2) of its GHOLD_SHEPHERD_FD
-    fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)
->>>>>>> w/names
+    fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(hold), 3, 0)  # pidfd_getfd(2) of its GHOLD_SHEPHERD_FD
     end = time.monotonic() + DEADLINE
     with socket.socket(fileno=fd) as s, contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while lau.state(run) != "ENDED":
