@@ -7,6 +7,7 @@
 
 #include "cmds/api/reassemble.h"
 #include "cmds/cli/parse_time.h"
+#include "common/base/each.h"
 #include "common/base/progress.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -149,10 +150,7 @@ int greport_plot(struct client *client, const struct acctopt *which, double capa
 	if (rc >= 0) {
 		find_window(&c, &request, &d);
 		keep_in_window(&c, &d);
-		d.jobs = c.jobs;
-		d.n_jobs = c.n_jobs;
-		d.runs = c.runs;
-		d.n_runs = c.n_runs;
+		COPY_FIELDS(&d, &c, jobs, n_jobs, runs, n_runs);
 		rc = plotdir_jobs(dir, &d, err);
 	}
 	charts_free(&c);

@@ -16,6 +16,7 @@
 #include "cmds/options/export.h"
 #include "cmds/options/tasks.h"
 #include "cmds/slurm/slurmenv.h"
+#include "common/base/each.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -335,12 +336,7 @@ static int fill(const struct making *m, const char *array)
 	s->env = (const char *const *)job->own_env;
 	s->name = job->name;
 	s->cwd = job->cwd;
-	s->input = o->input;
-	s->output = o->output;
-	s->error = o->error;
-	s->append = o->append;
-	s->no_summary = o->no_summary;
-	s->show_output = o->show_output;
+	COPY_FIELDS(s, o, input, output, error, append, no_summary, show_output);
 	s->array = array;
 	options_ask(o, s);
 	return DRMAA_ERRNO_SUCCESS;

@@ -14,6 +14,7 @@
 
 #include "cmds/services/http_response.h"
 #include "cmds/services/options.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define READ_MAX    8192
@@ -176,9 +177,7 @@ void fetch_start(struct fetch *f, const struct fetch_request *r)
 	f->tried[0] = '\0';
 	f->until_ms = loop_now_ms() + r->timeout_ms;
 	http_response_begin(&f->answer);
-	f->answer.body = r->body;
-	f->answer.arg = r->arg;
-	f->answer.max_body = r->max_body;
+	COPY_FIELDS(&f->answer, r, body, arg, max_body);
 	connect_next(f);
 }
 

@@ -16,6 +16,7 @@
 #include "cmds/slurm_commands/slurmjson.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/slurm_commands/value_formats.h"
+#include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -293,20 +294,14 @@ static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
 	j.id = step->job;
 	j.tasks = tasks;
 	j.name = r->name;
-	j.user = step->user;
-	j.account = step->account;
-	j.partition = step->partition;
-	j.state = step->state;
+	COPY_FIELDS(&j, step, user, account, partition, state);
 	j.nodes = r->nodelist;
 	j.n_nodes = r->nodes;
 	j.cpus = r->nodes ? r->cpus / r->nodes : r->cpus;
 	j.submit_time = j.start_time = j.first_start_time = r->start_time;
 	j.end_time = r->end_time;
 	j.elapsed_s = end > r->start_time ? (uint64_t)(end - r->start_time) / 1000000 : 0;
-	j.exit_code = r->exit_code;
-	j.exit_signal = r->exit_signal;
-	j.cpu_time_us = r->cpu_time_us;
-	j.max_rss_kb = r->max_rss_kb;
+	COPY_FIELDS(&j, r, exit_code, exit_signal, cpu_time_us, max_rss_kb);
 	j.used = &used;
 	add_line(arg, &j, true, r);
 	return 0;

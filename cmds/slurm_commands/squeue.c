@@ -15,6 +15,7 @@
 #include "cmds/slurm_commands/sorted_lines.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/views/views.h"
+#include "common/base/each.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -246,9 +247,7 @@ static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
 	line.job.id = step->job;
 	line.job.tasks = task;
 	line.job.name = r->name;
-	line.job.user = step->user;
-	line.job.partition = step->partition;
-	line.job.state = step->state;
+	COPY_FIELDS(&line.job, step, user, partition, state);
 	line.job.node = line.job.nodes = r->nodelist;
 	line.job.n_nodes = r->nodes;
 	line.job.cpus = r->nodes ? r->cpus / r->nodes : r->cpus;

@@ -16,6 +16,7 @@
 #include "cmds/steps/loop.h"
 #include "cmds/steps/resumable_link.h"
 #include "common/base/arena.h"
+#include "common/base/each.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
@@ -367,9 +368,7 @@ static int send_reports(struct process *p, struct error *err)
 		list[m.n_steps++] = p->reports[i].r;
 		p->reports[i].sent = true;
 	}
-	m.job = p->of.job;
-	m.task = p->of.task;
-	m.attempt = p->of.attempt;
+	COPY_FIELDS(&m, &p->of, job, task, attempt);
 	m.steps = list;
 	p->report_id = dial_send(p->dial, GPUSCHED__MSG_TYPE__MSG_STEP_REPORTS, &m.base, err);
 	return p->report_id ? 0 : -1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmds/steps/manager_impl.h"
+#include "common/base/each.h"
 #include "common/base/hostlist.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
@@ -47,12 +48,7 @@ void mrun_report(struct manager *m, const struct mstep *s, bool ended)
 		}
 	r.start_time = s->start_time;
 	r.end_time = ended ? m->ops.time(m->ops.arg) : 0;
-	r.exit_code = s->exit_code;
-	r.exit_signal = s->exit_signal;
-	r.cancelled = s->cancelled;
-	r.timeout = s->timeout;
-	r.cpu_time_us = s->cpu_time_us;
-	r.max_rss_kb = s->max_rss_kb;
+	COPY_FIELDS(&r, s, exit_code, exit_signal, cancelled, timeout, cpu_time_us, max_rss_kb);
 	m->ops.report(m->ops.arg, &r);
 	free(r.nodelist);
 }
@@ -200,10 +196,7 @@ static void finish(struct manager *m, struct mstep *s)
 	Gpusched__StepEnd end = GPUSCHED__STEP_END__INIT;
 	char text[HOSTLIST_NAME_MAX + 32];
 
-	end.exit_code = s->exit_code;
-	end.exit_signal = s->exit_signal;
-	end.cancelled = s->cancelled;
-	end.timeout = s->timeout;
+	COPY_FIELDS(&end, s, exit_code, exit_signal, cancelled, timeout);
 	if (s->has_lost_node) {
 		snprintf(text, sizeof(text), "Node %s has failed", m->names[s->lost_node]);
 		end.text = text;

@@ -22,6 +22,7 @@
 #include "cmds/slurm/script_warnings.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/submit/gsubmit.h"
+#include "common/base/each.h"
 #include "common/base/progress.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -301,15 +302,10 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 	s->env = (const char *const *)(job->slurm_env ? job->slurm_env : job->env);
 	s->name = job->name;
 	s->cwd = job->cwd;
-	s->input = o->input;
-	s->array = o->array;
-	s->output = o->output;
+	COPY_FIELDS(s, o, input, array, output);
 	if (!o->output && o->slurm_env)
 		s->output = o->array ? OUTPUT_SLURM_ARRAY : OUTPUT_SLURM;
-	s->error = o->error;
-	s->append = o->append;
-	s->no_summary = o->no_summary;
-	s->show_output = o->show_output;
+	COPY_FIELDS(s, o, error, append, no_summary, show_output);
 	options_ask(o, s);
 	if (o->service.name && gsubmit_make_service(g, o, job, err) < 0)
 		return -1;

@@ -14,6 +14,7 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
 #include "noded/confine/mps_pool.h"
 
 #include <dirent.h>
@@ -324,9 +325,7 @@ static int make_start_order(
 
 	fill_order(d, &o, dir, leaf);
 	o.timeout_ms = START_MS;
-	o.gid = wish->user->gid;
-	o.n_groups = wish->user->n_groups;
-	o.groups = wish->user->groups;
+	COPY_FIELDS(&o, wish->user, gid, n_groups, groups);
 	o.gpu_uuid = (char *)(uintptr_t)wish->gpu_uuid;
 	for (size_t i = 0; i < wish->n_devices; i++) {
 		list[i] = &devices[i];

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
 #include "noded/launcher/stream_grants.h"
 
 #include <errno.h>
@@ -127,18 +128,8 @@ void streams_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 {
 	gpusched__output_record__init(o);
 	o->uid = r->report->uid;
-	o->gid = r->gid;
-	o->n_groups = r->n_groups;
-	o->groups = r->groups;
-	o->switch_user = r->switch_user;
-	o->cwd = r->cwd;
-	o->output = r->output;
-	o->error = r->error;
-	o->interactive = r->interactive;
-	o->append = r->append;
-	o->run_dir = r->run_dir;
-	o->steps = r->steps;
-	o->show_output = r->show_output;
+	COPY_FIELDS(o, r, gid, n_groups, groups, switch_user, cwd, output, error, interactive,
+	        append, run_dir, steps, show_output);
 }
 
 void streams_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)

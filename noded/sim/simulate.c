@@ -14,6 +14,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/daemon.h"
+#include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/munge.h"
@@ -221,10 +222,7 @@ static void tell_loads(struct sim_node *sim, struct clocks now)
 		if (r->replica.health != HEALTH_READY || r->state != REPORT_RUNNING)
 			continue;
 		gpusched__run_id__init(&ids[i]);
-		ids[i].job = r->run.job;
-		ids[i].task = r->run.task;
-		ids[i].attempt = r->run.attempt;
-		ids[i].rank = r->run.rank;
+		COPY_FIELDS(&ids[i], &r->run, job, task, attempt, rank);
 		gpusched__run_load__init(&loads[i]);
 		loads[i].run = &ids[i];
 		loads[i].known = true;

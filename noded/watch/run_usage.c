@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
 #include "noded/watch/run_usage.h"
 
 #include <stdlib.h>
@@ -235,10 +236,7 @@ void run_usage_message(const struct run *r, Gpusched__RunUsed *used, Gpusched__R
 
 	run_used_to_message(r->used ? &r->used->used : &nothing, used);
 	gpusched__run_id__init(id);
-	id->job = r->id.job;
-	id->task = r->id.task;
-	id->attempt = r->id.attempt;
-	id->rank = r->id.rank;
+	COPY_FIELDS(id, &r->id, job, task, attempt, rank);
 	used->run = id;
 	used->burst_job = r->burst_job;
 	used->burst_time = r->burst_time;
