@@ -57,13 +57,13 @@ static double gpus_of(const Gpusched__Acct *job)
 
 static void add_job(struct charts *c, const Gpusched__Acct *job)
 {
-	c->jobs = xgrow(c->jobs, c->n_jobs, &c->jobs_room, sizeof(*c->jobs));
-	c->jobs[c->n_jobs++] = (struct plotted_job){ .account = keep(c, job->account),
-		.gpus = gpus_of(job),
-		.submit = seconds(job->submit_time),
-		.start = seconds(job->first_start_time),
-		.end = seconds(job->end_time),
-		.planned = NAN };
+	*XADD(c->jobs, c->n_jobs, c->jobs_room) =
+	        (struct plotted_job){ .account = keep(c, job->account),
+			.gpus = gpus_of(job),
+			.submit = seconds(job->submit_time),
+			.start = seconds(job->first_start_time),
+			.end = seconds(job->end_time),
+			.planned = NAN };
 }
 
 /* A part of a GPU counts as what it was billed. */
@@ -74,11 +74,11 @@ static void add_run(struct charts *c, const Gpusched__AcctRun *run)
 
 	if (!run->n_gpus || !run->start_time)
 		return;
-	c->runs = xgrow(c->runs, c->n_runs, &c->runs_room, sizeof(*c->runs));
-	c->runs[c->n_runs++] = (struct plotted_run){ .type = keep(c, run->gpu_type),
-		.gpus = gpus,
-		.start = seconds(run->start_time),
-		.end = seconds(run->end_time) };
+	*XADD(c->runs, c->n_runs, c->runs_room) =
+	        (struct plotted_run){ .type = keep(c, run->gpu_type),
+			.gpus = gpus,
+			.start = seconds(run->start_time),
+			.end = seconds(run->end_time) };
 }
 
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)

@@ -235,10 +235,8 @@ static void add_line(
         struct sacct *s, const Gpusched__Acct *j, bool batch, const Gpusched__StepReport *step)
 {
 	const struct acct_line object = { j, batch, step };
-	struct line *l;
+	struct line *l = XADD(s->lines, s->n, s->size);
 
-	s->lines = xgrow(s->lines, s->n, &s->size, sizeof(*s->lines));
-	l = &s->lines[s->n++];
 	*l = (struct line){ j->id, 0, s->text.len, 0 };
 	l->task = j->several ? UINT64_MAX
 	                     : 2 * strtoull(*j->tasks ? j->tasks : "0", NULL, 10) + batch;

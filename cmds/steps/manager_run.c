@@ -79,8 +79,7 @@ static void note_piece(struct mstep *s, uint32_t rank, uint32_t n)
 		memmove(s->pieces, s->pieces + s->piece_at, s->n_pieces * sizeof(*s->pieces));
 		s->piece_at = 0;
 	}
-	s->pieces = xgrow(s->pieces, s->n_pieces, &s->pieces_size, sizeof(*s->pieces));
-	s->pieces[s->n_pieces++] = (struct mpiece){ rank, n };
+	*XADD(s->pieces, s->n_pieces, s->pieces_size) = (struct mpiece){ rank, n };
 }
 
 static void take_pieces(struct manager *m, struct mstep *s, uint64_t n)

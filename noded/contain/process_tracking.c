@@ -355,8 +355,7 @@ static size_t list_cgroup(const struct contain *c, struct proc **list)
 
 	*list = NULL;
 	while (f && fscanf(f, "%d", &pid) == 1) {
-		*list = xgrow(*list, n, &cap, sizeof(**list));
-		(*list)[n++] = (struct proc){ (pid_t)pid, proc_ticks((pid_t)pid) };
+		*XADD(*list, n, cap) = (struct proc){ (pid_t)pid, proc_ticks((pid_t)pid) };
 	}
 	if (f)
 		fclose(f);

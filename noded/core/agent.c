@@ -61,8 +61,7 @@ static void move(struct agent *agent, struct run *run, enum agent_run_state to)
 
 void *agent_keep(struct agent *agent, void *memory)
 {
-	agent->kept = xgrow(agent->kept, agent->n_kept, &agent->kept_room, sizeof(*agent->kept));
-	agent->kept[agent->n_kept++] = memory;
+	*XADD(agent->kept, agent->n_kept, agent->kept_room) = memory;
 	return memory;
 }
 

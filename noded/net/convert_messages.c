@@ -69,8 +69,7 @@ void convert_free(struct convert *c)
 
 static void *take_memory(struct convert *c, size_t n, size_t size)
 {
-	c->kept = xgrow(c->kept, c->n, &c->room, sizeof(*c->kept));
-	return c->kept[c->n++] = xcalloc(n, size);
+	return *XADD(c->kept, c->n, c->room) = xcalloc(n, size);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

@@ -102,8 +102,7 @@ size_t process_usage_pids(const char *leaf, uint32_t **pids)
 	snprintf(path, sizeof(path), "%s/cgroup.procs", leaf);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%" SCNu32, &pid) == 1) {
-		*pids = xgrow(*pids, n, &room, sizeof(**pids));
-		(*pids)[n++] = pid;
+		*XADD(*pids, n, room) = pid;
 	}
 	if (f)
 		fclose(f);
@@ -249,8 +248,7 @@ static size_t add_children(const struct process_scan *s, uint32_t parent, const 
 	for (size_t i = first_of(s, parent); i < s->n && s->v[i].parent == parent; i++) {
 		if (n == s->n) /* ids were reused meanwhile, and the list is circular */
 			break;
-		*list = xgrow(*list, n, room, sizeof(**list));
-		(*list)[n++] = &s->v[i];
+		*XADD(*list, n, *room) = &s->v[i];
 	}
 	return n;
 }

@@ -42,8 +42,7 @@ static struct job_group *group_of(struct job_groups *g, const char *name)
 	}
 	slot = slot_of(g, name);
 	if (!g->slots[slot]) {
-		g->v = xgrow(g->v, g->n, &g->size, sizeof(*g->v));
-		g->v[g->n++] = (struct job_group){ .name = name };
+		*XADD(g->v, g->n, g->size) = (struct job_group){ .name = name };
 		g->slots[slot] = (uint32_t)g->n;
 	}
 	return &g->v[g->slots[slot] - 1];

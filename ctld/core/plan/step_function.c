@@ -30,8 +30,7 @@ void step_function_clear(struct step_function *s)
 
 void step_function_add(struct step_function *s, usec_t at, struct plan_room by)
 {
-	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	s->v[s->n++] = (struct level_step){ at, by };
+	*XADD(s->v, s->n, s->size) = (struct level_step){ at, by };
 }
 
 static int by_time(const void *x, const void *y)

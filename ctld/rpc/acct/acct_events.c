@@ -93,8 +93,7 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 	m->host = text(&v[COL_EVENT_host], arena);
 	m->job = (uint64_t)v[COL_EVENT_job].i;
 	m->text = text(&v[COL_EVENT_text], arena);
-	l->events = xgrow(l->events, l->n, &l->room, sizeof(*l->events));
-	l->events[l->n++] = m;
+	*XADD(l->events, l->n, l->room) = m;
 }
 
 static void send_chunk(void *to, const ProtobufCMessage *m)

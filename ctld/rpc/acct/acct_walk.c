@@ -165,8 +165,7 @@ static bool was_given(const struct walk *w, uint64_t id)
 
 static void note_given(struct walk *w, uint64_t id)
 {
-	w->given = xgrow(w->given, w->n_given, &w->room, sizeof(*w->given));
-	w->given[w->n_given++] = id;
+	*XADD(w->given, w->n_given, w->room) = id;
 }
 
 /* The jobs of the batch that fit, to the taker. */
