@@ -21,6 +21,7 @@
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/msg.h"
 #include "common/net/worker.h"
 #include "noded/cpus_and_memory.h"
@@ -365,8 +366,7 @@ static void unmake(struct gnoded *g)
 	keep_inventory(g, NULL);
 	keep_faults(g, NULL);
 	relay_free(g->relay);
-	if (g->streams)
-		event_free(g->streams);
+	event_end(g->streams);
 	close(g->options->streams_fd);
 	net_free(g->net);
 	worker_pool_free(g->pool);
@@ -374,10 +374,8 @@ static void unmake(struct gnoded *g)
 		launcher_socket_free(g->launcher_socket);
 	else
 		close(g->options->launcher_fd);
-	for (int i = 0; i < N_SIGNALS; i++) {
-		if (g->signals[i])
-			event_free(g->signals[i]);
-	}
+	for (int i = 0; i < N_SIGNALS; i++)
+		event_end(g->signals[i]);
 	if (g->base)
 		event_base_free(g->base);
 	if (g->ready_fd >= 0)

@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/listen_at.h"
 
 #define BACKLOG    512
@@ -411,10 +412,8 @@ static void close_listener(struct listener *l)
 {
 	if (l->daemon)
 		MHD_stop_daemon(l->daemon); /* and its socket */
-	if (l->ready)
-		event_free(l->ready);
-	if (l->again)
-		event_free(l->again);
+	event_end(l->ready);
+	event_end(l->again);
 	if (l->path)
 		unlink(l->path);
 	free(l->path);

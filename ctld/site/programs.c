@@ -16,6 +16,7 @@
 #include <event2/event.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 
 #define SAID_MAX 160
 
@@ -57,8 +58,7 @@ struct programs *programs_new(
 
 static void close_output(struct program *p)
 {
-	if (p->hear)
-		event_free(p->hear);
+	event_end(p->hear);
 	p->hear = NULL;
 	if (p->out >= 0)
 		close(p->out);
@@ -94,10 +94,8 @@ static void forget(struct program *p)
 	p->programs->n--;
 	if (p->pidfd >= 0)
 		close(p->pidfd);
-	if (p->ended)
-		event_free(p->ended);
-	if (p->late)
-		event_free(p->late);
+	event_end(p->ended);
+	event_end(p->late);
 	free(p);
 }
 

@@ -28,6 +28,7 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
+#include "common/net/event_end.h"
 #include "noded/record/fdpass.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
@@ -130,8 +131,7 @@ static void execute_wanted(struct template_client *t, struct wanted *w)
 /* A template ends by itself when its socket is closed; one that hangs must be killed. */
 static void drop_template(struct template_client *t)
 {
-	if (t->answer)
-		event_free(t->answer);
+	event_end(t->answer);
 	if (t->pidfd >= 0) {
 		syscall(SYS_pidfd_send_signal, t->pidfd, SIGKILL, NULL, 0);
 		close(t->pidfd);

@@ -17,6 +17,7 @@
 #include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/munge.h"
 #include "common/net/worker.h"
 #include "noded/net/agent_loop.h"
@@ -318,21 +319,16 @@ static void unmake(struct simulation *s)
 	for (size_t i = 0; s->nodes && i < s->options->n; i++) {
 		agent_loop_free(s->nodes[i].node);
 		sim_launcher_free(s->nodes[i].launcher);
-		if (s->nodes[i].timer)
-			event_free(s->nodes[i].timer);
+		event_end(s->nodes[i].timer);
 	}
 	free(s->nodes);
 	net_free(s->net);
 	worker_pool_free(s->pool);
 	mcred_ops_free(s->mcred);
-	for (int i = 0; i < N_SIGNALS; i++) {
-		if (s->signals[i])
-			event_free(s->signals[i]);
-	}
-	if (s->count)
-		event_free(s->count);
-	if (s->loads)
-		event_free(s->loads);
+	for (int i = 0; i < N_SIGNALS; i++)
+		event_end(s->signals[i]);
+	event_end(s->count);
+	event_end(s->loads);
 	if (s->base)
 		event_base_free(s->base);
 }

@@ -13,6 +13,7 @@
 #include "config.h"
 
 #include "common/base/each.h"
+#include "common/net/event_end.h"
 #include "noded/watch/gpu_faults.h"
 
 #include <event2/event.h>
@@ -438,8 +439,7 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 
 static void stop_xids(struct gpu_faults *f)
 {
-	if (f->xid)
-		event_free(f->xid);
+	event_end(f->xid);
 	f->xid = NULL;
 	gpu_events_end(f->events);
 }
