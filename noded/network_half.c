@@ -19,6 +19,7 @@
 #include <event2/event.h>
 
 #include "common/base/daemon.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/event_end.h"
@@ -378,8 +379,7 @@ static void unmake(struct gnoded *g)
 		event_end(g->signals[i]);
 	if (g->base)
 		event_base_free(g->base);
-	if (g->ready_fd >= 0)
-		close(g->ready_fd);
+	fd_close(g->ready_fd);
 }
 
 #define LAUNCHER_END_MS 5000 /* to notice the end; then the launcher counts as hung */
@@ -391,8 +391,7 @@ static bool reap_launcher(pid_t pid)
 	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status, n = poll(&ended, 1, LAUNCHER_END_MS);
 
-	if (ended.fd >= 0)
-		close(ended.fd);
+	fd_close(ended.fd);
 	if (n == 0)
 		log_warning("the launcher (process %ld) does not end", (long)pid);
 	else if (waitpid(pid, &status, WNOHANG) != pid)

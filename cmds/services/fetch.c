@@ -15,6 +15,7 @@
 #include "cmds/services/http_response.h"
 #include "cmds/services/options.h"
 #include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define READ_MAX    8192
@@ -49,8 +50,7 @@ static void hang_up(struct fetch *f)
 {
 	loop_drop(f->watch);
 	f->watch = NULL;
-	if (f->fd >= 0)
-		close(f->fd);
+	fd_close(f->fd);
 	f->fd = -1;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -64,8 +65,7 @@ static void give_up(struct shepherd_lines *t)
 {
 	loop_drop(t->watch);
 	t->watch = NULL;
-	if (t->fd >= 0)
-		close(t->fd);
+	fd_close(t->fd);
 	t->fd = -1;
 }
 

@@ -16,6 +16,7 @@
 #include "cmds/srun/srun.h"
 #include "cmds/steps/filename_pattern.h"
 #include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -157,8 +158,7 @@ static int read_whole(const char *path, ProtobufCBinaryData *out, struct error *
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		error_set(err, ERR_USAGE, "%s: %s", path, fd < 0 ? strerror(errno) : "not a file");
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	if (st.st_size > STEPLINK_MESSAGE_MAX - 1024 * 1024) {

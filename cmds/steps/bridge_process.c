@@ -17,6 +17,7 @@
 #include "cmds/steps/resumable_link.h"
 #include "common/base/arena.h"
 #include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
@@ -74,8 +75,7 @@ static void drop_link(struct process *p, size_t i)
 
 	stream_free(l->stream);
 	resumable_link_free(l->resumable);
-	if (l->fd >= 0)
-		close(l->fd);
+	fd_close(l->fd);
 	free(l->node);
 	free(l);
 	p->links[i] = p->links[--p->n_links];
@@ -419,8 +419,7 @@ static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 	uint64_t session = 0;
 
 	if (p->n_links == BRIDGE_LINKS || fd < 0 || len < 4) {
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		free(l);
 		return;
 	}

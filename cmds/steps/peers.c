@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmds/steps/resumable_link.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define READ_STEP   (64 * 1024)
@@ -140,8 +141,7 @@ static void close_fd(struct peer *peer)
 {
 	loop_drop(peer->watch);
 	peer->watch = NULL;
-	if (peer->fd >= 0)
-		close(peer->fd);
+	fd_close(peer->fd);
 	peer->fd = -1;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define PROGRAM    "gpmix" /* beside gstepd */
@@ -155,8 +156,7 @@ void pmix_child_free(struct pmix_child *c)
 	if (!c)
 		return;
 	loop_drop(c->watch);
-	if (c->fd >= 0)
-		close(c->fd);
+	fd_close(c->fd);
 	steplink_free(c->link);
 	free(c);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmds/steps/filename_pattern.h"
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
@@ -24,8 +25,7 @@ static void pipe_drop(struct wpipe *p)
 {
 	loop_drop(p->watch);
 	p->watch = NULL;
-	if (p->fd >= 0)
-		close(p->fd);
+	fd_close(p->fd);
 	p->fd = -1;
 }
 
@@ -175,10 +175,8 @@ int wio_open(struct wtask *t, struct wends *ends, struct error *err)
 void wio_close_ends(struct wends *ends)
 {
 	for (int i = 0; i < 3; i++)
-		if (ends->fd[i] >= 0)
-			close(ends->fd[i]);
-	if (ends->pmi >= 0)
-		close(ends->pmi);
+		fd_close(ends->fd[i]);
+	fd_close(ends->pmi);
 }
 
 void wio_close(struct wtask *t)

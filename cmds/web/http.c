@@ -13,6 +13,7 @@
 #include "cmds/web/http_answer.h"
 #include "cmds/web/http_impl.h"
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/event_end.h"
@@ -307,8 +308,7 @@ static int listen_unix(const char *path, unsigned mode, struct error *err)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
 	        chmod(path, (mode_t)mode) < 0 || listen(fd, BACKLOG) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	return fd;
@@ -333,8 +333,7 @@ static int listen_tcp(struct listener *l, const char *text, struct error *err)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 	if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", text, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		freeaddrinfo(found);
 		return -1;
 	}

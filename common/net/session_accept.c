@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/net/event_end.h"
 
 #define BACKLOG     4096 /* the kernel cuts it to net.core.somaxconn */
@@ -372,8 +373,7 @@ void session_listener_free(struct listener *l)
 		TAILQ_REMOVE(&l->ss->listeners, l, link);
 	event_end(l->event);
 	event_end(l->retry);
-	if (l->fd >= 0)
-		close(l->fd);
+	fd_close(l->fd);
 	free(l);
 }
 

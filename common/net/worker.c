@@ -25,6 +25,7 @@
 
 #include <event2/event.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/net/event_end.h"
 
@@ -288,8 +289,7 @@ void worker_pool_free(struct worker_pool *p)
 		pthread_join(p->threads[i], NULL);
 	drop_all(p);
 	event_end(p->event);
-	if (p->fd >= 0)
-		close(p->fd);
+	fd_close(p->fd);
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

@@ -15,6 +15,7 @@
 
 #include <event2/event.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "common/net/event_end.h"
 
@@ -60,8 +61,7 @@ static void close_output(struct program *p)
 {
 	event_end(p->hear);
 	p->hear = NULL;
-	if (p->out >= 0)
-		close(p->out);
+	fd_close(p->out);
 	p->out = -1;
 }
 
@@ -92,8 +92,7 @@ static void forget(struct program *p)
 	close_output(p);
 	LIST_REMOVE(p, next);
 	p->programs->n--;
-	if (p->pidfd >= 0)
-		close(p->pidfd);
+	fd_close(p->pidfd);
 	event_end(p->ended);
 	event_end(p->late);
 	free(p);

@@ -22,6 +22,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "common/net/event_end.h"
 #include "ctld/store/backup.h"
@@ -601,8 +602,7 @@ void store_close(struct store *store)
 	if (store->phase == PHASE_FINISHED)
 		finish_commit(store);
 	event_end(store->wakeup);
-	if (store->wakeup_fd >= 0)
-		close(store->wakeup_fd);
+	fd_close(store->wakeup_fd);
 	backup_free(store->copying.backup);
 	store_work_close(store->work);
 	blob_set_clear(&store->commit.wanted);

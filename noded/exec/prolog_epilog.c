@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/private_mounts.h"
@@ -124,8 +125,7 @@ static void read_said(struct waiting *w)
 		memcpy(w->said + w->said_len, b, room);
 		w->said_len += room;
 	}
-	if (w->out >= 0)
-		close(w->out);
+	fd_close(w->out);
 	w->out = -1;
 }
 
@@ -220,10 +220,8 @@ static void explain(const struct program_run *what, const struct waiting *w, boo
 
 static void finish(struct waiting *w)
 {
-	if (w->out >= 0)
-		close(w->out);
-	if (w->pidfd >= 0)
-		close(w->pidfd);
+	fd_close(w->out);
+	fd_close(w->pidfd);
 	if (w->leaf)
 		contain_remove(w->leaf);
 	contain_free(w->leaf);

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
+
 #define MEMORY_FD 4
 #define HIGH_FD   16 /* above the descriptors that are passed on */
 
@@ -71,8 +73,7 @@ void *driver_process_memory_new(size_t size, int *fd)
 	if (memory != MAP_FAILED)
 		return memory;
 	saved = errno;
-	if (*fd >= 0)
-		close(*fd);
+	fd_close(*fd);
 	*fd = -1;
 	errno = saved;
 	return NULL;
@@ -122,8 +123,7 @@ int driver_process_start(
 	snprintf(text, sizeof(text), "%" PRIu64, number);
 	e = e ? e : spawn(argv, high[0], high[1], pid);
 	for (size_t i = 0; i < 2; i++)
-		if (high[i] >= 0)
-			close(high[i]);
+		fd_close(high[i]);
 	if (!e) {
 		pidfd = (int)syscall(SYS_pidfd_open, *pid, 0);
 		e = errno;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/gpu/driver_process.h"
 #include "noded/gpu/nvml_discovery.h"
@@ -71,8 +72,7 @@ static bool has_ended(int fd, int ms)
 
 static void close_if(int *fd)
 {
-	if (*fd >= 0)
-		close(*fd);
+	fd_close(*fd);
 	*fd = -1;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/gpu/driver_process.h"
 
@@ -56,8 +57,7 @@ struct gpu_sampler *gpu_sampler_new(void)
 
 static void close_if(int *fd)
 {
-	if (*fd >= 0)
-		close(*fd);
+	fd_close(*fd);
 	*fd = -1;
 }
 

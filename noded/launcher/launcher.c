@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
@@ -136,8 +137,7 @@ static struct launcher_options *copy_options(const struct launcher_options *from
 
 static void close_if(int fd)
 {
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 }
 
 static struct launcher_loop *loop_new(void)

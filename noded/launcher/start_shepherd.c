@@ -25,6 +25,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
@@ -66,8 +67,7 @@ struct template_client {
 static void wanted_free(struct wanted *w)
 {
 	for (size_t i = 0; i < TEMPLATE_FDS; i++)
-		if (w->fds[i] >= 0)
-			close(w->fds[i]);
+		fd_close(w->fds[i]);
 	free(w->path);
 	free(w);
 }
@@ -136,8 +136,7 @@ static void drop_template(struct template_client *t)
 		syscall(SYS_pidfd_send_signal, t->pidfd, SIGKILL, NULL, 0);
 		close(t->pidfd);
 	}
-	if (t->fd >= 0)
-		close(t->fd);
+	fd_close(t->fd);
 	evtimer_del(t->late);
 	t->answer = NULL;
 	t->pidfd = t->fd = -1;

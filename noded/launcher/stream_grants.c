@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "noded/launcher/stream_grants.h"
 
 #include <errno.h>
@@ -254,13 +255,11 @@ static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
 	fds[1] = spawn_grant(&g.base, err);
 	if (fds[1] >= 0 && spawn_helper(ask->l, "gtap", fds, 3, err) == 0)
 		rc = send_descriptor(ask->l, &ask->stream, sizeof(ask->stream), pair[0], err);
-	if (fds[1] >= 0)
-		close(fds[1]);
+	fd_close(fds[1]);
 	close(pair[0]);
 	close(pair[1]);
 out:
-	if (fds[2] >= 0)
-		close(fds[2]);
+	fd_close(fds[2]);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/event_end.h"
@@ -56,8 +57,7 @@ struct run *run_add(struct launcher *l, struct run_id id)
 void run_stop_following(struct run *r)
 {
 	event_end(r->life);
-	if (r->pidfd >= 0)
-		close(r->pidfd);
+	fd_close(r->pidfd);
 	r->life = NULL;
 	r->pidfd = -1;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/bisect.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/procs.h"
@@ -21,8 +22,7 @@ static ssize_t read_file(const char *path, char *buf, size_t size)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : cgroupfs_read(fd, buf, size);
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return n;
 }
 
