@@ -11,4 +11,11 @@ static inline void fd_close(int fd)
 		close(fd);
 }
 
+/* And forget it: -1 afterwards. */
+static inline void fd_drop(int *fd)
+{
+	fd_close(*fd);
+	*fd = -1;
+}
+
 #endif

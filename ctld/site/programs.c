@@ -61,8 +61,7 @@ static void close_output(struct program *p)
 {
 	event_end(p->hear);
 	p->hear = NULL;
-	fd_close(p->out);
-	p->out = -1;
+	fd_drop(&p->out);
 }
 
 /* All of it is read, so that it is not held up; the beginning is kept. */

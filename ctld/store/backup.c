@@ -64,8 +64,7 @@ static void backup_end(struct backup *backup)
 	backup->copy = NULL;
 	backup->to = NULL;
 	backup->pages = NULL;
-	fd_close(backup->fd);
-	backup->fd = -1;
+	fd_drop(&backup->fd);
 	if (backup->is_begun)
 		remove_partial(backup);
 	backup->is_begun = false;

@@ -125,8 +125,7 @@ static void read_said(struct waiting *w)
 		memcpy(w->said + w->said_len, b, room);
 		w->said_len += room;
 	}
-	fd_close(w->out);
-	w->out = -1;
+	fd_drop(&w->out);
 }
 
 static void reap(struct waiting *w)

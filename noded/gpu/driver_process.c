@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -73,8 +74,7 @@ void *driver_process_memory_new(size_t size, int *fd)
 	if (memory != MAP_FAILED)
 		return memory;
 	saved = errno;
-	fd_close(*fd);
-	*fd = -1;
+	fd_drop(fd);
 	errno = saved;
 	return NULL;
 }
@@ -132,4 +132,11 @@ int driver_process_start(
 	}
 	errno = e;
 	return pidfd;
+}
+
+bool driver_process_wait(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
 }

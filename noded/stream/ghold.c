@@ -174,8 +174,7 @@ static bool is_taken(const struct ring *r)
 /* The output is no longer wanted: later writes of the program fail, as on a closed pipe. */
 static void refuse(struct ring *r)
 {
-	fd_close(r->fd);
-	r->fd = -1;
+	fd_drop(&r->fd);
 	r->refused = true;
 	r->taken = r->sent = r->end;
 }
