@@ -15,7 +15,6 @@
 #include "cmds/services/http_response.h"
 #include "cmds/services/options.h"
 #include "common/base/each.h"
-#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define READ_MAX    8192
@@ -46,17 +45,9 @@ struct fetch *fetch_new(struct loop *loop, struct server_address *target)
 	return f;
 }
 
-static void hang_up(struct fetch *f)
-{
-	loop_drop(f->watch);
-	f->watch = NULL;
-	fd_close(f->fd);
-	f->fd = -1;
-}
-
 void fetch_cancel(struct fetch *f)
 {
-	hang_up(f);
+	loop_close(&f->watch, &f->fd);
 }
 
 bool fetch_is_busy(const struct fetch *f)
@@ -78,7 +69,7 @@ static void end(struct fetch *f, const struct error *err)
 		.cut = f->answer.cut,
 		.err = err };
 
-	hang_up(f);
+	loop_close(&f->watch, &f->fd);
 	f->r.done(f->r.arg, &e);
 }
 
@@ -147,7 +138,7 @@ static void note_failure(struct fetch *f, int error)
 
 	snprintf(f->tried + n, sizeof(f->tried) - n, "%s%s: %s", n ? ", " : "",
 	        address_text(f, text), strerror(error));
-	hang_up(f);
+	loop_close(&f->watch, &f->fd);
 }
 
 /* From the nth address on. */

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define PROGRAM    "gpmix" /* beside gstepd */
@@ -58,10 +57,7 @@ static void __attribute__((noreturn)) become(const char *path, int fd, char *con
 
 static void gone(struct pmix_child *c)
 {
-	loop_drop(c->watch);
-	c->watch = NULL;
-	close(c->fd);
-	c->fd = -1;
+	loop_close(&c->watch, &c->fd);
 	c->say(c->arg, NULL);
 }
 
@@ -155,8 +151,7 @@ void pmix_child_free(struct pmix_child *c)
 {
 	if (!c)
 		return;
-	loop_drop(c->watch);
-	fd_close(c->fd);
+	loop_close(&c->watch, &c->fd);
 	steplink_free(c->link);
 	free(c);
 }

@@ -23,10 +23,7 @@
 
 static void pipe_drop(struct wpipe *p)
 {
-	loop_drop(p->watch);
-	p->watch = NULL;
-	fd_close(p->fd);
-	p->fd = -1;
+	loop_close(&p->watch, &p->fd);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -221,9 +218,8 @@ static void stop_reading(struct wstep *s)
 	for (size_t i = 0; i < s->n_tasks; i++) {
 		struct wtask *t = s->tasks[i];
 
-		loop_drop(t->out.watch);
-		loop_drop(t->err.watch);
-		t->out.watch = t->err.watch = NULL;
+		loop_drop(&t->out.watch);
+		loop_drop(&t->err.watch);
 	}
 }
 
@@ -286,8 +282,7 @@ static void on_room(uint32_t events, void *arg)
 	struct wtask *t = arg;
 
 	(void)events;
-	loop_drop(t->in.watch);
-	t->in.watch = NULL;
+	loop_drop(&t->in.watch);
 	wio_feed(t->step);
 }
 
