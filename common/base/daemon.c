@@ -128,3 +128,12 @@ uint64_t daemon_raise_files(void)
 		getrlimit(RLIMIT_NOFILE, &limit);
 	return limit.rlim_cur;
 }
+
+char *daemon_path(const char *path)
+{
+	char *here = path && *path && *path != '/' ? getcwd(NULL, 0) : NULL;
+	char *full = here ? xasprintf("%s/%s", here, path) : path ? xstrdup(path) : NULL;
+
+	free(here);
+	return full;
+}
