@@ -17,7 +17,6 @@
 #include "cmds/options/tasks.h"
 #include "cmds/slurm/slurmenv.h"
 #include "common/base/each.h"
-#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -304,17 +303,6 @@ static void make_args(const struct making *m)
 	        "#!/bin/sh\n%s%sexec \"$@\"\n", m->into ? m->into : "", m->into ? "\n" : "");
 }
 
-/* The name of the command, as far as its characters may stand in a job's name. */
-static char *default_name(const char *command)
-{
-	const char *slash = strrchr(command, '/');
-	char name[OPTIONS_TEXT_MAX + 1];
-
-	command = slash && slash[1] ? slash + 1 : command;
-	text_escape(name, sizeof(name), command, strlen(command));
-	return xstrdup(name);
-}
-
 static int fill(const struct making *m, const char *array)
 {
 	struct jobspec *job = m->job;
@@ -329,7 +317,7 @@ static int fill(const struct making *m, const char *array)
 	if (o->chdir)
 		replace(&job->cwd, *o->chdir == '/' ? xstrdup(o->chdir)
 		                                    : xasprintf("%s/%s", m->here, o->chdir));
-	job->name = o->name ? xstrdup(o->name) : default_name(job->args[0]);
+	job->name = o->name ? xstrdup(o->name) : options_name(job->args[0]);
 	s->script = job->script;
 	s->script_len = strlen(job->script);
 	s->args = job->args;

@@ -258,23 +258,11 @@ static int make_cwd(const struct gsubmit *g, const char *dir, char **cwd, struct
 	return 0;
 }
 
-/* The name that a job has by itself: the file's, as far as a name can be so. */
-static char *default_name(const struct gsubmit *g)
-{
-	const char *name = g->checked.wrap ? "wrap" : g->script ? g->script : "stdin";
-	const char *slash = strrchr(name, '/');
-	char text[OPTIONS_TEXT_MAX + 1];
-
-	name = slash && slash[1] ? slash + 1 : name;
-	text_escape(text, sizeof(text), name, strlen(name));
-	return xstrdup(text);
-}
-
 int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
         struct job *job, struct error *err)
 {
 	struct gpusched_spec *s = &job->spec;
-	const char *missing;
+	const char *missing, *what = g->checked.wrap ? "wrap" : g->script ? g->script : "stdin";
 
 	gpusched_spec_init(s);
 	if (make_cwd(g, o->chdir, &job->cwd, err) < 0)
@@ -295,7 +283,7 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 		        "of its nodes gets the largest of each");
 	job->name = o->name           ? xstrdup(o->name)
 	            : o->service.name ? xstrdup(o->service.name)
-	                              : default_name(g);
+	                              : options_name(what);
 	s->script = script->text;
 	s->script_len = script->len;
 	s->args = g->args;
