@@ -97,6 +97,9 @@ int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
 /* Add names of nodes as they are written, in short: n[0001-9999],m1. */
 int cmd_hosts_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
+/* Is `text`, or one of the `n` texts at `v`, in the list? An empty list stands for all. */
+bool cmd_list_fits(const struct cmd_list *list, const char *text);
+bool cmd_list_fits_one_of(const struct cmd_list *list, char *const *v, size_t n);
 
 #define CMD_REASON_MAX 255 /* bytes of a --reason */
 

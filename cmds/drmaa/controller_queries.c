@@ -5,6 +5,7 @@
 
 #include "cmds/api/reassemble.h"
 #include "common/base/each.h"
+#include "common/base/text.h"
 
 #define WAIT_TASKS   4000 /* tasks that are waited for at a time */
 #define WAIT_SOME_MS 5000 /* for so long, where there are more */
@@ -22,10 +23,7 @@ static bool has_ended(const char *state)
 	static const char *const living[] = { "PENDING", "CONFIGURING", "RUNNING", "SUSPENDED",
 		"COMPLETING" };
 
-	for (size_t i = 0; i < sizeof(living) / sizeof(living[0]); i++)
-		if (!strcmp(state, living[i]))
-			return false;
-	return true;
+	return !text_among(state, living, sizeof(living) / sizeof(living[0]));
 }
 
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)

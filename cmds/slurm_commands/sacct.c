@@ -125,11 +125,10 @@ static CMD_SETTER(set_states)
 
 	if (slurm_filter_states(&s->filter, value, &s->none, &s->all, err) < 0)
 		return error_set(err, ERR_USAGE, "unrecognized job state value '%s'", value);
-	for (size_t i = 0; i < states->n; i++)
-		if (!strcmp(states->v[i], "RUNNING"))
-			return filter_add(&s->filter, FILTER_STATES, "--state",
-			        "CONFIGURING,COMPLETING", err);
-	return 0;
+	if (!states->n || !cmd_list_fits(states, "RUNNING"))
+		return 0;
+	return filter_add(
+	        &s->filter, FILTER_STATES, "--state", "CONFIGURING,COMPLETING", err);
 }
 
 static CMD_SETTER(set_brief)

@@ -93,14 +93,6 @@ static int take_argument(const char *value, void *input, struct error *err)
 
 /* --- groups ---------------------------------------------------------------------------------- */
 
-static bool has(const struct cmd_list *list, const char *name)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->v[i], name))
-			return true;
-	return !list->n;
-}
-
 static bool is_shown(const struct sinfo *s, const Gpusched__Node *node)
 {
 	bool meant = !s->states.n, dead = node_words(node)->is_dead;
@@ -108,7 +100,7 @@ static bool is_shown(const struct sinfo *s, const Gpusched__Node *node)
 	for (size_t i = 0; i < s->states.n && !meant; i++)
 		meant = node_state_meant(s->states.v[i], node) ||
 		        !strcasecmp(s->states.v[i], "all");
-	return meant && has(&s->nodes, node->name) && !(s->dead && !dead) &&
+	return meant && cmd_list_fits(&s->nodes, node->name) && !(s->dead && !dead) &&
 	       !(s->responding && dead) && !(s->reasons && !*node->reason);
 }
 
@@ -169,7 +161,7 @@ static void make_groups(struct sinfo *s)
 		const Gpusched__Partition *part = s->all.partitions[p];
 		bool any = false;
 
-		if (!has(&s->partitions, part->name))
+		if (!cmd_list_fits(&s->partitions, part->name))
 			continue;
 		for (size_t i = 0; i < s->all.n_nodes; i++) {
 			const Gpusched__Node *node = s->all.nodes[i];

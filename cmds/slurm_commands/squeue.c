@@ -195,12 +195,8 @@ static bool is_shown(const struct squeue *q, const Gpusched__Job *j)
 		return false;
 	if (q->steps && strcmp(j->state, "RUNNING") != 0)
 		return false;
-	if (q->all_states)
-		return true;
-	for (size_t i = 0; i < q->states.n; i++)
-		if (!strcmp(q->states.v[i], j->state))
-			return true;
-	return !q->states.n && !job_has_ended(j);
+	return q->all_states ||
+	       (q->states.n ? cmd_list_fits(&q->states, j->state) : !job_has_ended(j));
 }
 
 /* A line for each task that waits. */
