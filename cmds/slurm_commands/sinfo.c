@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmds/slurm_commands/command_line.h"
@@ -263,25 +262,6 @@ static void choose_format(struct sinfo *s)
 	free(own);
 }
 
-static void print_heading(const struct sinfo *s)
-{
-	struct strbuf line = { 0 };
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[64];
-
-	if (s->clusters)
-		printf("CLUSTER: %s\n", s->cluster);
-	if (s->no_heading)
-		return;
-	if ((s->longer || s->iterate) && localtime_r(&now, &tm) &&
-	        strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm))
-		puts(text);
-	fields_line(&s->fields, NULL, &line);
-	fwrite(line.s, 1, line.len, stdout);
-	strbuf_free(&line);
-}
-
 /* The GPUs one by one only where they are shown. */
 static bool wants_devices(const struct sinfo *s)
 {
@@ -306,7 +286,10 @@ static int list(struct sinfo *s, struct client *c)
 		qsort_r(s->groups, s->n, sizeof(*s->groups), compare, s);
 	for (size_t i = 0; i < s->n; i++)
 		rows_add(&s->rows, &s->fields, &s->groups[i]);
-	print_heading(s);
+	if (s->clusters)
+		printf("CLUSTER: %s\n", s->cluster);
+	if (!s->no_heading)
+		fields_heading(&s->fields, s->longer || s->iterate);
 	rows_print(&s->rows, stdout);
 	clear_groups(s);
 	return 0;

@@ -313,25 +313,6 @@ static void choose_format(struct squeue *q)
 	        table, n);
 }
 
-static void print_heading(const struct squeue *q)
-{
-	struct strbuf line = { 0 };
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[64];
-
-	if (q->clusters)
-		printf("CLUSTER: %s\n", q->out.cluster);
-	if ((q->longer || q->iterate) && !q->no_heading && localtime_r(&now, &tm) &&
-	        strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm))
-		puts(text);
-	if (q->no_heading)
-		return;
-	fields_line(&q->fields, NULL, &line);
-	fwrite(line.s, 1, line.len, stdout);
-	strbuf_free(&line);
-}
-
 /* One id alone that there is not is an error; of several the others are listed. */
 static int missing(const struct squeue *q)
 {
@@ -375,7 +356,10 @@ static int list(struct squeue *q, struct client *c)
 		slurmjson_end(&q->out);
 		return 0;
 	}
-	print_heading(q);
+	if (q->clusters)
+		printf("CLUSTER: %s\n", q->out.cluster);
+	if (!q->no_heading)
+		fields_heading(&q->fields, q->longer || q->iterate);
 	rows_print(&q->rows, stdout);
 	return 0;
 }
