@@ -92,16 +92,6 @@ static int list_partitions(struct ginfo *g, struct client *c, struct error *err)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* Is the node in one of the partitions that were asked for? */
-static bool wanted(const struct ginfo *g, const Gpusched__Node *node)
-{
-	for (size_t i = 0; i < g->partitions.n; i++)
-		for (size_t k = 0; k < node->n_partitions; k++)
-			if (!strcmp(g->partitions.v[i], node->partitions[k]))
-				return true;
-	return !g->partitions.n;
-}
-
 /* In JSON each node has the list of its own. */
 static void add_gpus(struct ginfo *g, const Gpusched__Node *node)
 {
@@ -120,7 +110,7 @@ static int show_node(const ProtobufCMessage *m, void *arg, struct error *err)
 	struct ginfo *g = arg;
 
 	(void)err;
-	if (!wanted(g, node))
+	if (!cmd_list_fits_one_of(&g->partitions, node->partitions, node->n_partitions))
 		return 0;
 	if (g->by_gpu)
 		add_gpus(g, node);

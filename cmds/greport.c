@@ -381,21 +381,17 @@ static int check_by(const struct greport *g, size_t i, struct error *err)
 	static const char *const known[] = { "account", "user", "partition", "qos", "gpu", "state",
 		"day" };
 	const char *by = g->by.v[i];
-	bool good = !strncmp(by, "label:", 6) && by[6];
 	char shown[80];
 
-	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-		good = good || !strcmp(known[k], by);
-	if (!good)
+	if ((strncmp(by, "label:", 6) != 0 || !by[6]) &&
+	        !text_among(by, known, sizeof(known) / sizeof(known[0])))
 		return error_set(err, ERR_USAGE,
 		        "--by: expected account, user, partition, qos, gpu, state, day or "
 		        "label:KEY");
-	for (size_t k = 0; k < i; k++)
-		if (!strcmp(g->by.v[k], by)) {
-			text_escape(shown, sizeof(shown), by, strlen(by));
-			return error_set(err, ERR_USAGE, "--by: %s is given twice", shown);
-		}
-	return 0;
+	if (!text_among(by, (const char *const *)g->by.v, i))
+		return 0;
+	text_escape(shown, sizeof(shown), by, strlen(by));
+	return error_set(err, ERR_USAGE, "--by: %s is given twice", shown);
 }
 
 static int check(struct greport *g, char **names, struct error *err)

@@ -7,6 +7,7 @@
 
 #include "cmds/api/reassemble.h"
 #include "cmds/cli/parse_time.h"
+#include "common/base/each.h"
 #include "common/base/progress.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -56,13 +57,13 @@ static double gpus_of(const Gpusched__Acct *job)
 
 static void add_job(struct charts *c, const Gpusched__Acct *job)
 {
-	c->jobs = xgrow(c->jobs, c->n_jobs, &c->jobs_room, sizeof(*c->jobs));
-	c->jobs[c->n_jobs++] = (struct plotted_job){ .account = keep(c, job->account),
-		.gpus = gpus_of(job),
-		.submit = seconds(job->submit_time),
-		.start = seconds(job->first_start_time),
-		.end = seconds(job->end_time),
-		.planned = NAN };
+	*XADD(c->jobs, c->n_jobs, c->jobs_room) =
+	        (struct plotted_job){ .account = keep(c, job->account),
+			.gpus = gpus_of(job),
+			.submit = seconds(job->submit_time),
+			.start = seconds(job->first_start_time),
+			.end = seconds(job->end_time),
+			.planned = NAN };
 }
 
 /* A part of a GPU counts as what it was billed. */
@@ -73,11 +74,11 @@ static void add_run(struct charts *c, const Gpusched__AcctRun *run)
 
 	if (!run->n_gpus || !run->start_time)
 		return;
-	c->runs = xgrow(c->runs, c->n_runs, &c->runs_room, sizeof(*c->runs));
-	c->runs[c->n_runs++] = (struct plotted_run){ .type = keep(c, run->gpu_type),
-		.gpus = gpus,
-		.start = seconds(run->start_time),
-		.end = seconds(run->end_time) };
+	*XADD(c->runs, c->n_runs, c->runs_room) =
+	        (struct plotted_run){ .type = keep(c, run->gpu_type),
+			.gpus = gpus,
+			.start = seconds(run->start_time),
+			.end = seconds(run->end_time) };
 }
 
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
@@ -149,10 +150,7 @@ int greport_plot(struct client *client, const struct acctopt *which, double capa
 	if (rc >= 0) {
 		find_window(&c, &request, &d);
 		keep_in_window(&c, &d);
-		d.jobs = c.jobs;
-		d.n_jobs = c.n_jobs;
-		d.runs = c.runs;
-		d.n_runs = c.n_runs;
+		COPY_FIELDS(&d, &c, jobs, n_jobs, runs, n_runs);
 		rc = plotdir_jobs(dir, &d, err);
 	}
 	charts_free(&c);

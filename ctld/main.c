@@ -261,19 +261,9 @@ static int start(const struct ctld_options *o, struct conf *conf, int ready,
 	return 0;
 }
 
-/* `path` from here, also when we have left for the root folder; the caller frees it. */
-static char *absolute(const char *path)
-{
-	char *here = path && *path != '/' ? getcwd(NULL, 0) : NULL;
-	char *full = here ? xasprintf("%s/%s", here, path) : path ? xstrdup(path) : NULL;
-
-	free(here);
-	return full;
-}
-
 static int run(const struct options *o)
 {
-	char *path = realpath(o->conf, NULL), *record = absolute(o->ctld.record);
+	char *path = realpath(o->conf, NULL), *record = daemon_path(o->ctld.record);
 	struct conf *conf = read_conf(path ? path : o->conf);
 	struct ctld_options how = o->ctld;
 	struct pidfile *pidfile = NULL;

@@ -15,6 +15,7 @@
 #include "common/base/daemon.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/munge.h"
 #include "common/net/session.h"
 #include "common/net/worker.h"
@@ -504,8 +505,7 @@ void ctld_free(struct ctld *c)
 	if (!c)
 		return;
 	for (int i = 0; i < CTLD_EVENTS; i++)
-		if (c->events[i])
-			event_free(c->events[i]);
+		event_end(c->events[i]);
 #define X(part, free_part)  \
 	free_part(c->part); \
 	c->part = NULL;

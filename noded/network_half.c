@@ -19,8 +19,10 @@
 #include <event2/event.h>
 
 #include "common/base/daemon.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/msg.h"
 #include "common/net/worker.h"
 #include "noded/cpus_and_memory.h"
@@ -365,8 +367,7 @@ static void unmake(struct gnoded *g)
 	keep_inventory(g, NULL);
 	keep_faults(g, NULL);
 	relay_free(g->relay);
-	if (g->streams)
-		event_free(g->streams);
+	event_end(g->streams);
 	close(g->options->streams_fd);
 	net_free(g->net);
 	worker_pool_free(g->pool);
@@ -374,14 +375,11 @@ static void unmake(struct gnoded *g)
 		launcher_socket_free(g->launcher_socket);
 	else
 		close(g->options->launcher_fd);
-	for (int i = 0; i < N_SIGNALS; i++) {
-		if (g->signals[i])
-			event_free(g->signals[i]);
-	}
+	for (int i = 0; i < N_SIGNALS; i++)
+		event_end(g->signals[i]);
 	if (g->base)
 		event_base_free(g->base);
-	if (g->ready_fd >= 0)
-		close(g->ready_fd);
+	fd_close(g->ready_fd);
 }
 
 #define LAUNCHER_END_MS 5000 /* to notice the end; then the launcher counts as hung */
@@ -393,8 +391,7 @@ static bool reap_launcher(pid_t pid)
 	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status, n = poll(&ended, 1, LAUNCHER_END_MS);
 
-	if (ended.fd >= 0)
-		close(ended.fd);
+	fd_close(ended.fd);
 	if (n == 0)
 		log_warning("the launcher (process %ld) does not end", (long)pid);
 	else if (waitpid(pid, &status, WNOHANG) != pid)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/command_line.h"
+#include "common/base/daemon.h"
 #include "common/base/hostlist.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -401,16 +402,6 @@ static char *short_host_name(void)
 	return xstrdup(name);
 }
 
-/* Daemons change their directory. */
-static char *absolute(const char *path)
-{
-	char *here = *path && *path != '/' ? getcwd(NULL, 0) : NULL;
-	char *full = here ? xasprintf("%s/%s", here, path) : xstrdup(path);
-
-	free(here);
-	return full;
-}
-
 /* Make copies of the strings of argv and of the defaults. */
 static void own(struct options *o)
 {
@@ -418,11 +409,11 @@ static void own(struct options *o)
 	bool is_file = strcmp(log, "stderr") != 0 && strcmp(log, "syslog") != 0;
 
 	o->node = o->node ? xstrdup(o->node) : short_host_name();
-	o->rundir = absolute(o->rundir ? o->rundir : "/run/gpusched");
-	o->spool = absolute(o->spool ? o->spool : LOCALSTATEDIR "/spool/gpusched");
-	o->pid_file = absolute(o->pid_file ? o->pid_file : "");
-	o->launcher.gpu_jobs = absolute(o->launcher.gpu_jobs ? o->launcher.gpu_jobs : "");
-	o->log = is_file ? absolute(log) : xstrdup(log);
+	o->rundir = daemon_path(o->rundir ? o->rundir : "/run/gpusched");
+	o->spool = daemon_path(o->spool ? o->spool : LOCALSTATEDIR "/spool/gpusched");
+	o->pid_file = daemon_path(o->pid_file ? o->pid_file : "");
+	o->launcher.gpu_jobs = daemon_path(o->launcher.gpu_jobs ? o->launcher.gpu_jobs : "");
+	o->log = is_file ? daemon_path(log) : xstrdup(log);
 }
 
 void options_parse(struct options *o, int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/net/hello.h"
 
@@ -84,10 +85,7 @@ struct stream *stream_open(
 	s->in = xcalloc(1, STREAM_WINDOW);
 	s->arena = arena_new(MSG_BODY_MAX);
 	snprintf(s->peer, sizeof(s->peer), "run %s on %.200s", name, to->node);
-	id.job = to->run.job;
-	id.task = to->run.task;
-	id.attempt = to->run.attempt;
-	id.rank = to->run.rank;
+	COPY_FIELDS(&id, &to->run, job, task, attempt, rank);
 	rc = make_hello(c, s, where, &bytes, &m.hello.len, err);
 	free(where);
 	if (rc == 0) {

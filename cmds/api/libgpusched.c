@@ -10,6 +10,7 @@
 #include "cmds/api/reassemble.h"
 #include "cmds/api/spec.h"
 #include "cmds/api/submit.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 
@@ -169,9 +170,7 @@ static int keep_pong(const ProtobufCMessage *m, void *arg, struct error *err)
 	out->cluster = g->pong_texts[0] = xstrdup(pong->cluster);
 	out->host = g->pong_texts[1] = xstrdup(pong->host);
 	out->version = g->pong_texts[2] = xstrdup(pong->version);
-	out->epoch = pong->epoch;
-	out->time = pong->time;
-	out->uid = pong->uid;
+	COPY_FIELDS(out, pong, epoch, time, uid);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "common/net/dial.h"
 #include "common/net/frame.h"
@@ -126,8 +127,7 @@ void pastfile_close(struct pastfile *f)
 {
 	if (!f)
 		return;
-	if (f->fd >= 0)
-		close(f->fd);
+	fd_close(f->fd);
 	while (f->pid > 0 && waitpid(f->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	frame_reader_free(f->reader);

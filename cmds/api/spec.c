@@ -14,6 +14,7 @@
 #include <sodium.h>
 
 #include "cmds/api/gpus.h"
+#include "common/base/each.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/gpu_topology.h"
@@ -209,9 +210,7 @@ static int sign_part(const struct gpusched_spec *s, const struct spec_service *s
 	                       : spec.array[0] ? DEFAULT_OUTPUT_ARRAY
 	                                       : DEFAULT_OUTPUT);
 	spec.error = bytes_of(s->error);
-	spec.append = s->append;
-	spec.no_summary = s->no_summary;
-	spec.show_output = s->show_output;
+	COPY_FIELDS(&spec, s, append, no_summary, show_output);
 	spec.tasks_per_node = 1;
 	spec.max_attempts = s->no_requeue ? 1 : s->max_attempts ? s->max_attempts : SPEC_ATTEMPTS;
 	spec.umask = s->umask < 0 ? present_umask() : (uint32_t)s->umask;

@@ -61,8 +61,7 @@ static int keep(const Gpusched__Step *step, void *arg, struct error *err)
 
 	if (!copy)
 		return error_set(err, ERR_PROTOCOL, "a malformed step");
-	k->v = xgrow(k->v, k->n, &k->size, sizeof(Gpusched__Step *));
-	k->v[k->n++] = copy;
+	*XADD(k->v, k->n, k->size) = copy;
 	return 0;
 }
 

@@ -209,8 +209,7 @@ static struct group *add_group(struct submit_queue *q)
 		q->n -= q->head;
 		q->head = 0;
 	}
-	q->v = xgrow(q->v, q->n, &q->room, sizeof(*q->v));
-	return &q->v[q->n++];
+	return XADD(q->v, q->n, q->room);
 }
 
 static int send_group(struct submit_queue *q, const struct gpusched_spec *specs, size_t n,

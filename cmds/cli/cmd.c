@@ -138,11 +138,6 @@ int cmd_main(const struct cmd *cmd, int argc, char **argv, void *input,
 
 /* --- options -------------------------------------------------------------------------------- */
 
-static bool is_end(const struct argp_option *o)
-{
-	return !o->name && !o->key && !o->doc;
-}
-
 /* All options of a command as one table, the standard ones last; the caller frees. */
 static struct argp_option *all_options(const struct cmd *cmd)
 {
@@ -150,7 +145,7 @@ static struct argp_option *all_options(const struct cmd *cmd)
 	struct argp_option *all;
 	int group = 1;
 
-	while (cmd->options && !is_end(&cmd->options[n]))
+	while (cmd->options && !help_is_end(&cmd->options[n]))
 		n++;
 	all = xcalloc(n + m + N_STANDARD, sizeof(*all));
 	for (size_t i = 0; i < n; i++) {
@@ -178,7 +173,7 @@ static int set_row(struct parse *p, const struct cmd_option *o, const char *valu
 
 static const struct argp_option *find_option(const struct parse *p, const char *name, size_t len)
 {
-	for (const struct argp_option *o = p->options; !is_end(o); o++)
+	for (const struct argp_option *o = p->options; !help_is_end(o); o++)
 		if (o->name && !strncmp(o->name, name, len) && !o->name[len])
 			return o;
 	return NULL;
@@ -189,7 +184,7 @@ static const char *near_option(const struct parse *p, const char *name)
 	const char *names[128];
 	size_t n = 0;
 
-	for (const struct argp_option *o = p->options; !is_end(o); o++)
+	for (const struct argp_option *o = p->options; !help_is_end(o); o++)
 		if (o->name && !(o->flags & OPTION_HIDDEN) && n < 127)
 			names[n++] = o->name;
 	names[n] = NULL;
@@ -346,6 +341,40 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 	if (!p.err.code)
 		error_set(&p.err, ERR_USAGE, "%s", strerror(rc));
 	return cmd_fail(cmd, &p.err);
+}
+
+int cmd_help_subcommand(struct cmd *one, const struct cmd_option *table, size_t n, unsigned takes)
+{
+	struct cmd_option *rows = xcalloc(n + 1, sizeof(*rows));
+	char name[80], flag[] = "--help", *argv[] = { name, flag, NULL };
+	size_t n_rows = 0;
+	int status;
+
+	snprintf(name, sizeof(name), "%s", one->name);
+	for (size_t i = 0; i < n; i++) {
+		const struct cmd_option *row = &table[i];
+
+		if (!(row->own & takes))
+			continue;
+		rows[n_rows] = *row;
+		/* A heading ends in a colon, behind the brackets. */
+		rows[n_rows++].help = xasprintf("%.*s%s",
+		        (int)strcspn(row->help, "(") - !row->name, row->help, row->name ? "" : ":");
+	}
+	one->table = rows;
+	status = cmd_parse(one, 2, argv, NULL);
+	while (n_rows)
+		free((char *)(uintptr_t)rows[--n_rows].help);
+	free(rows);
+	return status;
+}
+
+int cmd_help_at(int argc, char **argv)
+{
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-?"))
+			return i;
+	return 0;
 }
 
 int cmd_job_status(const char *state, uint32_t exit_code, uint32_t exit_signal)

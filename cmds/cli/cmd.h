@@ -58,6 +58,16 @@ void cmd_occupy_standard_files(void);
  * an error was printed. `input` is handed to cmd->take. */
 int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input);
 
+/* --help of a subcommand: `one` has its own texts and no table yet. Of the `n` rows of the whole
+ * command's table it gets those with a bit of `takes` in `own`, in whose help the subcommands that
+ * take them stand in brackets and at the end: these are left out. Returns the exit status. */
+int cmd_help_subcommand(
+        struct cmd *one, const struct cmd_option *table, size_t n, unsigned takes);
+
+/* Where --help or -? stands among the arguments of a subcommand, in front of any "--"; 0: nowhere.
+ * For commands whose subcommands are their first argument. */
+int cmd_help_at(int argc, char **argv);
+
 /* Print it; returns the exit status. */
 int cmd_fail(const struct cmd *cmd, const struct error *err);
 
@@ -97,6 +107,9 @@ int cmd_list_add(struct cmd_list *list, const char *text, struct error *err);
 /* Add names of nodes as they are written, in short: n[0001-9999],m1. */
 int cmd_hosts_add(struct cmd_list *list, const char *text, struct error *err);
 void cmd_list_clear(struct cmd_list *list);
+/* Is `text`, or one of the `n` texts at `v`, in the list? An empty list stands for all. */
+bool cmd_list_fits(const struct cmd_list *list, const char *text);
+bool cmd_list_fits_one_of(const struct cmd_list *list, char *const *v, size_t n);
 
 #define CMD_REASON_MAX 255 /* bytes of a --reason */
 

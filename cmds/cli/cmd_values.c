@@ -60,6 +60,19 @@ void cmd_list_clear(struct cmd_list *list)
 	*list = (struct cmd_list){ .n = 0 };
 }
 
+bool cmd_list_fits(const struct cmd_list *list, const char *text)
+{
+	return !list->n || text_among(text, (const char *const *)list->v, list->n);
+}
+
+bool cmd_list_fits_one_of(const struct cmd_list *list, char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (cmd_list_fits(list, v[i]))
+			return true;
+	return !list->n;
+}
+
 /* --- fields of a command's input -------------------------------------------------------------- */
 
 CMD_SETTER(cmd_set_reason)

@@ -65,11 +65,6 @@ void help_row(FILE *out, const char *left, unsigned indent, const char *text)
 	fill_text(out, text, strlen(text), indent, indent);
 }
 
-static bool is_end(const struct argp_option *o)
-{
-	return !o->name && !o->key && !o->doc;
-}
-
 static const char *letter_text(const struct argp_option *o, char text[8])
 {
 	text[0] = '\0';
@@ -108,7 +103,7 @@ void help_options(FILE *out, const struct argp_option *options)
 {
 	int group = 0;
 
-	for (const struct argp_option *o = options; !is_end(o);) {
+	for (const struct argp_option *o = options; !help_is_end(o);) {
 		if (o->group != group && !(o->flags & OPTION_HIDDEN)) {
 			putc('\n', out);
 			group = o->group;

@@ -7,12 +7,19 @@
 #define CMDS_HELP_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define HELP_OPTION_INDENT 29 /* where the text of an option begins */
 
 /* Paragraphs, each on a line of `text`. */
 void help_text(FILE *out, const char *text);
+
+/* Is it the row of nothing at the end of a table? */
+static inline bool help_is_end(const struct argp_option *o)
+{
+	return !o->name && !o->key && !o->doc;
+}
 
 /* All options with their headings; they end with a row of nothing. */
 void help_options(FILE *out, const struct argp_option *options);

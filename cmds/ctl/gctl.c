@@ -212,30 +212,14 @@ static int run(void *input, struct error *err)
 /* --help of one subcommand: its row, and the options that it takes. */
 static int print_help(const struct subcommand *s)
 {
-	struct cmd_option rows[N_OPTIONS] = { 0 };
-	char word[64], name[80], flag[] = "--help", texts[N_OPTIONS][128];
-	char *argv[] = { name, flag, NULL };
+	char word[64], name[80], flag[] = "--help", *argv[] = { name, flag, NULL };
 	struct cmd one = { .name = name,
 		.arguments = s->arguments,
 		.about = s->help,
-		.examples = s->examples,
-		.table = rows };
-	size_t n = 0;
+		.examples = s->examples };
 
 	snprintf(name, sizeof(name), "gctl %s", gctl_subcommand_name(s, word, sizeof(word)));
-	if (s->main)
-		return s->main(2, argv);
-	for (size_t i = 0; i < N_OPTIONS; i++) {
-		if (!(table[i].own & s->takes))
-			continue;
-		/* Without the subcommands that take it, which stand in brackets. */
-		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)strcspn(table[i].help, "("),
-		        table[i].help);
-		rows[n] = table[i];
-		rows[n].help = rows[n].name ? texts[n] : "Which jobs, besides ids:";
-		n++;
-	}
-	return cmd_parse(&one, 2, argv, NULL);
+	return s->main ? s->main(2, argv) : cmd_help_subcommand(&one, table, N_OPTIONS, s->takes);
 }
 
 int help_main(int argc, char **argv)
@@ -254,25 +238,17 @@ int help_main(int argc, char **argv)
 	return cmd_fail(&cmd, &err);
 }
 
-/* "gctl drain --help", also behind its arguments. NULL: that is not asked for. */
-static const struct subcommand *asks_for_help(int argc, char **argv)
-{
-	for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-?"))
-			return row_of((const char *const *)argv + 1, (size_t)(i - 1));
-	return NULL;
-}
-
 int main(int argc, char **argv)
 {
 	const struct subcommand *s = row_of((const char *const *)argv + 1, (size_t)argc - 1);
 	struct gctl *g;
-	int status;
+	int status, at = cmd_help_at(argc, argv);
 
 	setlocale(LC_ALL, "");
 	if (s && s->main)
 		return s->main(argc - 1, argv + 1);
-	s = asks_for_help(argc, argv);
+	/* "gctl drain --help", also behind its arguments. */
+	s = at ? row_of((const char *const *)argv + 1, (size_t)(at - 1)) : NULL;
 	if (s)
 		return print_help(s);
 	g = xcalloc(1, sizeof(*g));

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cmds/api/reassemble.h"
+#include "common/base/each.h"
+#include "common/base/text.h"
 
 #define WAIT_TASKS   4000 /* tasks that are waited for at a time */
 #define WAIT_SOME_MS 5000 /* for so long, where there are more */
@@ -21,10 +23,7 @@ static bool has_ended(const char *state)
 	static const char *const living[] = { "PENDING", "CONFIGURING", "RUNNING", "SUSPENDED",
 		"COMPLETING" };
 
-	for (size_t i = 0; i < sizeof(living) / sizeof(living[0]); i++)
-		if (!strcmp(state, living[i]))
-			return false;
-	return true;
+	return !text_among(state, living, sizeof(living) / sizeof(living[0]));
 }
 
 static int on_job(const ProtobufCMessage *m, void *arg, struct error *err)
@@ -59,10 +58,7 @@ static void make_filter(
 {
 	gpusched__job_filter__init(filter);
 	jobset_message(set, UINT32_MAX, names);
-	filter->ids = names->ids;
-	filter->n_ids = names->n_ids;
-	filter->tasks = names->tasks;
-	filter->n_tasks = names->n_tasks;
+	COPY_FIELDS(filter, names, ids, n_ids, tasks, n_tasks);
 	filter->include_ended = true;
 }
 
@@ -175,10 +171,7 @@ int query_wait(struct client *c, const struct jobset *set, int64_t timeout_ms, s
 	jobset_message(set, WAIT_TASKS, &names);
 	part = !names.all && (timeout_ms < 0 || timeout_ms > WAIT_SOME_MS);
 	call.timeout_ms = until(part ? WAIT_SOME_MS : timeout_ms);
-	wait.ids = names.ids;
-	wait.n_ids = names.n_ids;
-	wait.tasks = names.tasks;
-	wait.n_tasks = names.n_tasks;
+	COPY_FIELDS(&wait, &names, ids, n_ids, tasks, n_tasks);
 	rc = client_call(c, &call, &why);
 	jobset_message_clear(&names);
 	if (rc >= 0 || waited.ended || why.code == ERR_NO_JOB) {

@@ -56,8 +56,7 @@ static struct jobset_job *find_or_add(struct jobset *set, uint64_t id)
 
 	if (job)
 		return job;
-	set->v = xgrow(set->v, set->n, &set->size, sizeof(*set->v));
-	job = &set->v[set->n++];
+	job = XADD(set->v, set->n, set->size);
 	*job = (struct jobset_job){ .id = id };
 	return job;
 }

@@ -16,7 +16,7 @@
 #include "cmds/options/export.h"
 #include "cmds/options/tasks.h"
 #include "cmds/slurm/slurmenv.h"
-#include "common/base/text.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -303,17 +303,6 @@ static void make_args(const struct making *m)
 	        "#!/bin/sh\n%s%sexec \"$@\"\n", m->into ? m->into : "", m->into ? "\n" : "");
 }
 
-/* The name of the command, as far as its characters may stand in a job's name. */
-static char *default_name(const char *command)
-{
-	const char *slash = strrchr(command, '/');
-	char name[OPTIONS_TEXT_MAX + 1];
-
-	command = slash && slash[1] ? slash + 1 : command;
-	text_escape(name, sizeof(name), command, strlen(command));
-	return xstrdup(name);
-}
-
 static int fill(const struct making *m, const char *array)
 {
 	struct jobspec *job = m->job;
@@ -328,19 +317,14 @@ static int fill(const struct making *m, const char *array)
 	if (o->chdir)
 		replace(&job->cwd, *o->chdir == '/' ? xstrdup(o->chdir)
 		                                    : xasprintf("%s/%s", m->here, o->chdir));
-	job->name = o->name ? xstrdup(o->name) : default_name(job->args[0]);
+	job->name = o->name ? xstrdup(o->name) : options_name(job->args[0]);
 	s->script = job->script;
 	s->script_len = strlen(job->script);
 	s->args = job->args;
 	s->env = (const char *const *)job->own_env;
 	s->name = job->name;
 	s->cwd = job->cwd;
-	s->input = o->input;
-	s->output = o->output;
-	s->error = o->error;
-	s->append = o->append;
-	s->no_summary = o->no_summary;
-	s->show_output = o->show_output;
+	COPY_FIELDS(s, o, input, output, error, append, no_summary, show_output);
 	s->array = array;
 	options_ask(o, s);
 	return DRMAA_ERRNO_SUCCESS;

@@ -111,8 +111,7 @@ void session_jobs(struct jobset *jobs)
 void session_saw(const struct session_end *end)
 {
 	lock();
-	session.ends = xgrow(session.ends, session.n_ends, &session.ends_size, sizeof(*session.ends));
-	session.ends[session.n_ends++] = *end;
+	*XADD(session.ends, session.n_ends, session.ends_size) = *end;
 	unlock();
 }
 

@@ -11,8 +11,7 @@
 
 void list_add(struct text_list *list, const char *text)
 {
-	list->v = xgrow(list->v, list->n, &list->size, sizeof(*list->v));
-	list->v[list->n++] = xstrdup(text);
+	*XADD(list->v, list->n, list->size) = xstrdup(text);
 }
 
 void list_addf(struct text_list *list, const char *fmt, ...)

@@ -8,6 +8,7 @@
 #include "cmds/drmaa/controller_queries.h"
 #include "cmds/drmaa/jobspec.h"
 #include "cmds/drmaa/session.h"
+#include "common/base/each.h"
 
 /* --- submitting ----------------------------------------------------------------------------- */
 
@@ -152,10 +153,7 @@ static int control(
 	if (!c)
 		return code;
 	jobset_message(jobs, UINT32_MAX, &names);
-	filter.ids = names.ids;
-	filter.n_ids = names.n_ids;
-	filter.tasks = names.tasks;
-	filter.n_tasks = names.n_tasks;
+	COPY_FIELDS(&filter, &names, ids, n_ids, tasks, n_tasks);
 	request.verb = action->verb;
 	request.filter = &filter;
 	rc = client_call(c,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/net/signedservice.h"
@@ -127,9 +128,7 @@ int feed_add(struct feed *f, const Gpusched__Service *s, struct error *err)
 	if (feed_find(f, s->name))
 		return 0; /* asked for twice */
 	to = add_service(f, s->name, s->state);
-	to->generation = s->generation;
-	to->wanted = s->wanted;
-	to->ready = s->ready;
+	COPY_FIELDS(to, s, generation, wanted, ready);
 	for (size_t i = 0; i < s->n_replicas; i++) {
 		const Gpusched__ServiceReplica *r = s->replicas[i];
 

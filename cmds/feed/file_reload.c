@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define BESIDE ".gfeed"
@@ -34,8 +35,7 @@ static bool has_text(const char *path, const char *text, size_t len)
 		same = (size_t)n <= len - at && !memcmp(buf, text + at, (size_t)n);
 		at += (size_t)n;
 	}
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return same && !n && at == len;
 }
 

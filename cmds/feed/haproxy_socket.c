@@ -9,6 +9,7 @@
 
 #include "cmds/feed/haproxy.h"
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/text.h"
 
 #define EXCHANGE_MS  2000
@@ -30,8 +31,7 @@ static int connect_to(const char *path, struct error *err)
 			error_hint(err,
 			        "in haproxy.cfg: stats socket %s mode 660 level admin group GROUP",
 			        path);
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	return fd;

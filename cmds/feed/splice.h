@@ -12,7 +12,6 @@
 #include <stddef.h>
 
 struct bufferevent;
-struct splice;
 
 #define SPLICE_MAX      ((size_t)64 * 1024)
 #define SPLICE_LINGER_S 10

@@ -9,6 +9,8 @@
 
 #include "cmds/api/spec.h"
 #include "cmds/cli/cmd.h"
+#include "common/base/text.h"
+#include "common/base/xalloc.h"
 
 void options_init(struct submit_options *o)
 {
@@ -63,6 +65,16 @@ int options_check_cluster(const struct submit_options *o, const char *cluster, s
 		return error_hint(err, "GPUSCHED_CONTROLLER names another cluster's controller");
 	}
 	return 0;
+}
+
+char *options_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char name[OPTIONS_TEXT_MAX + 1];
+
+	path = slash && slash[1] ? slash + 1 : path;
+	text_escape(name, sizeof(name), path, strlen(path));
+	return xstrdup(name);
 }
 
 #define COPY(field) s->field = o->field;

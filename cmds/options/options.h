@@ -162,6 +162,10 @@ int options_set(struct submit_options *o, const struct option_row *row, const ch
 /* What they ask of the scheduler, into a spec that borrows from them: all but what is signed. */
 void options_ask(const struct submit_options *o, struct gpusched_spec *spec);
 
+/* The name that a job of the program or script at `path` has by itself: the file's, as far as its
+ * characters may stand in a job's name. Caller frees. */
+char *options_name(const char *path);
+
 /* --clusters is for scripts that name their cluster: there is one. ERR_USAGE: it is another. */
 int options_check_cluster(const struct submit_options *o, const char *cluster, struct error *err);
 

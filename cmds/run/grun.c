@@ -32,13 +32,9 @@ static bool has_row(const struct option_row *row)
 	static const char *const not_ours[] = { "wrap", "bulk", "array", "hold", "token", "requeue",
 		"no-requeue", "requeue-on", "requeue-delay", "max-attempts" };
 
-	if (row->group == OPTION_FILES || row->group == OPTION_SERVICE ||
-	        row->group == OPTION_ANSWER)
-		return false;
-	for (size_t i = 0; i < sizeof(not_ours) / sizeof(not_ours[0]); i++)
-		if (!strcmp(row->name, not_ours[i]))
-			return false;
-	return true;
+	return row->group != OPTION_FILES && row->group != OPTION_SERVICE &&
+	       row->group != OPTION_ANSWER &&
+	       !text_among(row->name, not_ours, sizeof(not_ours) / sizeof(not_ours[0]));
 }
 
 static int parse_seconds(const char *value, uint64_t least, uint64_t *s, struct error *err)

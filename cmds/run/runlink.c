@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/text.h"
 #include "common/gpusched.pb-c.h"
 #include "common/net/msg.h"
 
@@ -120,29 +121,21 @@ static int open_stream(struct runlink *l, struct error *err)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *state, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(state, *names))
-			return true;
-	return false;
-}
-
 static void take_job(struct runlink *l, const Gpusched__Job *job)
 {
-	static const char *const waiting[] = { "PENDING", "CONFIGURING", NULL };
-	static const char *const running[] = { "RUNNING", "SUSPENDED", "COMPLETING", NULL };
+	static const char *const waiting[] = { "PENDING", "CONFIGURING" };
+	static const char *const running[] = { "RUNNING", "SUSPENDED", "COMPLETING" };
 
 	snprintf(l->state, sizeof(l->state), "%s", job->state);
 	snprintf(l->text, sizeof(l->text), "%s",
 	        *job->reason_text ? job->reason_text : job->comment);
-	l->refused = is_one_of(job->state, waiting);
+	l->refused = text_among(job->state, waiting, sizeof(waiting) / sizeof(waiting[0]));
 	if (l->refused) {
 		if (*job->comment)
 			snprintf(l->text, sizeof(l->text), "%s", job->comment);
 		return;
 	}
-	l->ended = !is_one_of(job->state, running);
+	l->ended = !text_among(job->state, running, sizeof(running) / sizeof(running[0]));
 	l->start_time = job->start_time;
 	l->started = job->start_time != 0;
 	l->exit_code = job->exit_code;

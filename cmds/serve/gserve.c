@@ -219,30 +219,16 @@ static int run(void *input, struct error *err)
 /* --help of one subcommand: its row, and the options that it takes. */
 static int print_help(const struct verb *v)
 {
-	struct cmd_option rows[N_OPTIONS] = { 0 };
-	char name[40], flag[] = "--help", texts[N_OPTIONS][128];
-	char *argv[] = { name, flag, NULL };
+	char name[40], flag[] = "--help", *argv[] = { name, flag, NULL };
 	struct cmd one = { .name = name,
 		.arguments = v->arguments,
 		.about = v->help,
-		.examples = v->examples,
-		.table = rows };
-	size_t n = 0;
+		.examples = v->examples };
 
 	snprintf(name, sizeof(name), "gserve %s", v->word);
-	if (v->main && v->main != serve_help)
-		return v->main(2, argv);
-	for (size_t i = 0; i < N_OPTIONS; i++) {
-		if (!table[i].name || !(table[i].own & v->takes))
-			continue;
-		/* Without the subcommands that take it, which stand in brackets. */
-		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)strcspn(table[i].help, "("),
-		        table[i].help);
-		rows[n] = table[i];
-		rows[n].help = texts[n];
-		n++;
-	}
-	return cmd_parse(&one, 2, argv, NULL);
+	return v->main && v->main != serve_help
+	               ? v->main(2, argv)
+	               : cmd_help_subcommand(&one, table, N_OPTIONS, v->takes);
 }
 
 static int serve_help(int argc, char **argv)
@@ -260,14 +246,6 @@ static int serve_help(int argc, char **argv)
 	return cmd_fail(&serve_cmd, &err);
 }
 
-static bool asks_for_help(int argc, char **argv)
-{
-	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-?"))
-			return true;
-	return false;
-}
-
 int main(int argc, char **argv)
 {
 	const struct verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
@@ -277,7 +255,7 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	if (v && v->main)
 		return v->main(argc - 1, argv + 1);
-	if (v && asks_for_help(argc, argv))
+	if (v && cmd_help_at(argc, argv))
 		return print_help(v);
 	g = xcalloc(1, sizeof(*g));
 	status = cmd_main(&serve_cmd, argc, argv, g, run);

@@ -14,6 +14,7 @@
 
 #include "cmds/services/http_response.h"
 #include "cmds/services/options.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define READ_MAX    8192
@@ -44,18 +45,9 @@ struct fetch *fetch_new(struct loop *loop, struct server_address *target)
 	return f;
 }
 
-static void hang_up(struct fetch *f)
-{
-	loop_drop(f->watch);
-	f->watch = NULL;
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
-}
-
 void fetch_cancel(struct fetch *f)
 {
-	hang_up(f);
+	loop_close(&f->watch, &f->fd);
 }
 
 bool fetch_is_busy(const struct fetch *f)
@@ -77,7 +69,7 @@ static void end(struct fetch *f, const struct error *err)
 		.cut = f->answer.cut,
 		.err = err };
 
-	hang_up(f);
+	loop_close(&f->watch, &f->fd);
 	f->r.done(f->r.arg, &e);
 }
 
@@ -146,7 +138,7 @@ static void note_failure(struct fetch *f, int error)
 
 	snprintf(f->tried + n, sizeof(f->tried) - n, "%s%s: %s", n ? ", " : "",
 	        address_text(f, text), strerror(error));
-	hang_up(f);
+	loop_close(&f->watch, &f->fd);
 }
 
 /* From the nth address on. */
@@ -176,9 +168,7 @@ void fetch_start(struct fetch *f, const struct fetch_request *r)
 	f->tried[0] = '\0';
 	f->until_ms = loop_now_ms() + r->timeout_ms;
 	http_response_begin(&f->answer);
-	f->answer.body = r->body;
-	f->answer.arg = r->arg;
-	f->answer.max_body = r->max_body;
+	COPY_FIELDS(&f->answer, r, body, arg, max_body);
 	connect_next(f);
 }
 

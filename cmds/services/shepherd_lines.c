@@ -60,15 +60,6 @@ struct shepherd_lines *shepherd_lines_new(struct loop *loop, int fd, struct erro
 	return t;
 }
 
-static void give_up(struct shepherd_lines *t)
-{
-	loop_drop(t->watch);
-	t->watch = NULL;
-	if (t->fd >= 0)
-		close(t->fd);
-	t->fd = -1;
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static void on_room(uint32_t events, void *arg)
@@ -76,11 +67,10 @@ static void on_room(uint32_t events, void *arg)
 	struct shepherd_lines *t = arg;
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
-		give_up(t);
+		loop_close(&t->watch, &t->fd);
 		return;
 	}
-	loop_drop(t->watch);
-	t->watch = NULL;
+	loop_drop(&t->watch);
 	shepherd_lines_tick(t, loop_now_ms());
 }
 
@@ -96,7 +86,7 @@ static bool put(struct shepherd_lines *t, struct line *l)
 	if (errno == EAGAIN)
 		t->watch = loop_watch(t->loop, t->fd, EPOLLOUT, on_room, t);
 	else if (errno != EINTR)
-		give_up(t);
+		loop_close(&t->watch, &t->fd);
 	return false;
 }
 

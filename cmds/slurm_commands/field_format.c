@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -262,6 +263,21 @@ void fields_line(const struct fields *f, const void *object, struct strbuf *out)
 			strbuf_adds(out, c->behind);
 	}
 	strbuf_add(out, "\n", 1);
+}
+
+void fields_heading(const struct fields *f, bool dated)
+{
+	struct strbuf line = { 0 };
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[64];
+
+	if (dated && localtime_r(&now, &tm) &&
+	        strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm))
+		puts(text);
+	fields_line(f, NULL, &line);
+	fwrite(line.s, 1, line.len, stdout);
+	strbuf_free(&line);
 }
 
 /* --- print_fields ---------------------------------------------------------------------------- */

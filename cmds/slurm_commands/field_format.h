@@ -86,6 +86,8 @@ const char *field_value(
 
 /* One line with its newline; object NULL: the headings. */
 void fields_line(const struct fields *f, const void *object, struct strbuf *out);
+/* The headings on stdout; `dated`: below a line with the present time, as Slurm writes it. */
+void fields_heading(const struct fields *f, bool dated);
 
 /* How a print_fields listing is laid out. */
 struct fields_style {

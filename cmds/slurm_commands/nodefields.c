@@ -10,6 +10,7 @@
 #include "cmds/slurm_commands/program_table.h"
 #include "cmds/slurm_commands/value_formats.h"
 #include "common/base/hostlist.h"
+#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 static const struct node_words words[] = {
@@ -66,10 +67,8 @@ bool node_state_meant(const char *word, const Gpusched__Node *node)
 
 bool node_in(const Gpusched__Node *node, const Gpusched__Partition *partition)
 {
-	for (size_t i = 0; i < node->n_partitions; i++)
-		if (!strcmp(node->partitions[i], partition->name))
-			return true;
-	return false;
+	return text_among(
+	        partition->name, (const char *const *)node->partitions, node->n_partitions);
 }
 
 /* "x [root@2026-11-26T13:47:27]" */

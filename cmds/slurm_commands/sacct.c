@@ -16,6 +16,7 @@
 #include "cmds/slurm_commands/slurmjson.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/slurm_commands/value_formats.h"
+#include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -124,11 +125,10 @@ static CMD_SETTER(set_states)
 
 	if (slurm_filter_states(&s->filter, value, &s->none, &s->all, err) < 0)
 		return error_set(err, ERR_USAGE, "unrecognized job state value '%s'", value);
-	for (size_t i = 0; i < states->n; i++)
-		if (!strcmp(states->v[i], "RUNNING"))
-			return filter_add(&s->filter, FILTER_STATES, "--state",
-			        "CONFIGURING,COMPLETING", err);
-	return 0;
+	if (!states->n || !cmd_list_fits(states, "RUNNING"))
+		return 0;
+	return filter_add(
+	        &s->filter, FILTER_STATES, "--state", "CONFIGURING,COMPLETING", err);
 }
 
 static CMD_SETTER(set_brief)
@@ -234,10 +234,8 @@ static void add_line(
         struct sacct *s, const Gpusched__Acct *j, bool batch, const Gpusched__StepReport *step)
 {
 	const struct acct_line object = { j, batch, step };
-	struct line *l;
+	struct line *l = XADD(s->lines, s->n, s->size);
 
-	s->lines = xgrow(s->lines, s->n, &s->size, sizeof(*s->lines));
-	l = &s->lines[s->n++];
 	*l = (struct line){ j->id, 0, s->text.len, 0 };
 	l->task = j->several ? UINT64_MAX
 	                     : 2 * strtoull(*j->tasks ? j->tasks : "0", NULL, 10) + batch;
@@ -293,20 +291,14 @@ static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
 	j.id = step->job;
 	j.tasks = tasks;
 	j.name = r->name;
-	j.user = step->user;
-	j.account = step->account;
-	j.partition = step->partition;
-	j.state = step->state;
+	COPY_FIELDS(&j, step, user, account, partition, state);
 	j.nodes = r->nodelist;
 	j.n_nodes = r->nodes;
 	j.cpus = r->nodes ? r->cpus / r->nodes : r->cpus;
 	j.submit_time = j.start_time = j.first_start_time = r->start_time;
 	j.end_time = r->end_time;
 	j.elapsed_s = end > r->start_time ? (uint64_t)(end - r->start_time) / 1000000 : 0;
-	j.exit_code = r->exit_code;
-	j.exit_signal = r->exit_signal;
-	j.cpu_time_us = r->cpu_time_us;
-	j.max_rss_kb = r->max_rss_kb;
+	COPY_FIELDS(&j, r, exit_code, exit_signal, cpu_time_us, max_rss_kb);
 	j.used = &used;
 	add_line(arg, &j, true, r);
 	return 0;

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmds/slurm_commands/command_line.h"
@@ -93,14 +92,6 @@ static int take_argument(const char *value, void *input, struct error *err)
 
 /* --- groups ---------------------------------------------------------------------------------- */
 
-static bool has(const struct cmd_list *list, const char *name)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->v[i], name))
-			return true;
-	return !list->n;
-}
-
 static bool is_shown(const struct sinfo *s, const Gpusched__Node *node)
 {
 	bool meant = !s->states.n, dead = node_words(node)->is_dead;
@@ -108,7 +99,7 @@ static bool is_shown(const struct sinfo *s, const Gpusched__Node *node)
 	for (size_t i = 0; i < s->states.n && !meant; i++)
 		meant = node_state_meant(s->states.v[i], node) ||
 		        !strcasecmp(s->states.v[i], "all");
-	return meant && has(&s->nodes, node->name) && !(s->dead && !dead) &&
+	return meant && cmd_list_fits(&s->nodes, node->name) && !(s->dead && !dead) &&
 	       !(s->responding && dead) && !(s->reasons && !*node->reason);
 }
 
@@ -169,7 +160,7 @@ static void make_groups(struct sinfo *s)
 		const Gpusched__Partition *part = s->all.partitions[p];
 		bool any = false;
 
-		if (!has(&s->partitions, part->name))
+		if (!cmd_list_fits(&s->partitions, part->name))
 			continue;
 		for (size_t i = 0; i < s->all.n_nodes; i++) {
 			const Gpusched__Node *node = s->all.nodes[i];
@@ -271,25 +262,6 @@ static void choose_format(struct sinfo *s)
 	free(own);
 }
 
-static void print_heading(const struct sinfo *s)
-{
-	struct strbuf line = { 0 };
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[64];
-
-	if (s->clusters)
-		printf("CLUSTER: %s\n", s->cluster);
-	if (s->no_heading)
-		return;
-	if ((s->longer || s->iterate) && localtime_r(&now, &tm) &&
-	        strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm))
-		puts(text);
-	fields_line(&s->fields, NULL, &line);
-	fwrite(line.s, 1, line.len, stdout);
-	strbuf_free(&line);
-}
-
 /* The GPUs one by one only where they are shown. */
 static bool wants_devices(const struct sinfo *s)
 {
@@ -314,7 +286,10 @@ static int list(struct sinfo *s, struct client *c)
 		qsort_r(s->groups, s->n, sizeof(*s->groups), compare, s);
 	for (size_t i = 0; i < s->n; i++)
 		rows_add(&s->rows, &s->fields, &s->groups[i]);
-	print_heading(s);
+	if (s->clusters)
+		printf("CLUSTER: %s\n", s->cluster);
+	if (!s->no_heading)
+		fields_heading(&s->fields, s->longer || s->iterate);
 	rows_print(&s->rows, stdout);
 	clear_groups(s);
 	return 0;

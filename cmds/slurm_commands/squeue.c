@@ -15,6 +15,7 @@
 #include "cmds/slurm_commands/sorted_lines.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/views/views.h"
+#include "common/base/each.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -194,12 +195,8 @@ static bool is_shown(const struct squeue *q, const Gpusched__Job *j)
 		return false;
 	if (q->steps && strcmp(j->state, "RUNNING") != 0)
 		return false;
-	if (q->all_states)
-		return true;
-	for (size_t i = 0; i < q->states.n; i++)
-		if (!strcmp(q->states.v[i], j->state))
-			return true;
-	return !q->states.n && !job_has_ended(j);
+	return q->all_states ||
+	       (q->states.n ? cmd_list_fits(&q->states, j->state) : !job_has_ended(j));
 }
 
 /* A line for each task that waits. */
@@ -246,9 +243,7 @@ static int on_step(const Gpusched__Step *step, void *arg, struct error *err)
 	line.job.id = step->job;
 	line.job.tasks = task;
 	line.job.name = r->name;
-	line.job.user = step->user;
-	line.job.partition = step->partition;
-	line.job.state = step->state;
+	COPY_FIELDS(&line.job, step, user, partition, state);
 	line.job.node = line.job.nodes = r->nodelist;
 	line.job.n_nodes = r->nodes;
 	line.job.cpus = r->nodes ? r->cpus / r->nodes : r->cpus;
@@ -318,25 +313,6 @@ static void choose_format(struct squeue *q)
 	        table, n);
 }
 
-static void print_heading(const struct squeue *q)
-{
-	struct strbuf line = { 0 };
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[64];
-
-	if (q->clusters)
-		printf("CLUSTER: %s\n", q->out.cluster);
-	if ((q->longer || q->iterate) && !q->no_heading && localtime_r(&now, &tm) &&
-	        strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm))
-		puts(text);
-	if (q->no_heading)
-		return;
-	fields_line(&q->fields, NULL, &line);
-	fwrite(line.s, 1, line.len, stdout);
-	strbuf_free(&line);
-}
-
 /* One id alone that there is not is an error; of several the others are listed. */
 static int missing(const struct squeue *q)
 {
@@ -380,7 +356,10 @@ static int list(struct squeue *q, struct client *c)
 		slurmjson_end(&q->out);
 		return 0;
 	}
-	print_heading(q);
+	if (q->clusters)
+		printf("CLUSTER: %s\n", q->out.cluster);
+	if (!q->no_heading)
+		fields_heading(&q->fields, q->longer || q->iterate);
 	rows_print(&q->rows, stdout);
 	return 0;
 }

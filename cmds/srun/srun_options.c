@@ -8,6 +8,7 @@
 
 #include "cmds/slurm/sbatch_options.h"
 #include "cmds/steps/cpubind.h"
+#include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 
@@ -401,10 +402,7 @@ bool srun_is_of_step(const char *name)
 		"wait", "open-mode", "quiet", "verbose", "help", "usage", "version", "overcommit",
 		"distribution", "gpu-bind", "hint", "mem-bind" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
+	return text_among(name, names, sizeof(names) / sizeof(names[0]));
 }
 
 void srun_options_init(struct srun_options *o)

@@ -15,6 +15,8 @@
 #include "cmds/cli/terminal.h"
 #include "cmds/srun/srun.h"
 #include "cmds/steps/filename_pattern.h"
+#include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 extern char **environ;
@@ -156,8 +158,7 @@ static int read_whole(const char *path, ProtobufCBinaryData *out, struct error *
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		error_set(err, ERR_USAGE, "%s: %s", path, fd < 0 ? strerror(errno) : "not a file");
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	if (st.st_size > STEPLINK_MESSAGE_MAX - 1024 * 1024) {
@@ -286,21 +287,9 @@ static void set_numbers(Gpusched__StepRequest *r, const struct srun_options *o)
 	r->nodes_max = o->nodes_max;
 	r->tasks = o->ntasks;
 	r->tasks_per_node = o->ntasks_per_node;
-	r->cpus_per_task = o->cpus_per_task;
-	r->gpus = o->gpus;
-	r->gpus_per_node = o->gpus_per_node;
-	r->gpus_per_task = o->gpus_per_task;
-	r->no_gpus = o->no_gpus;
-	r->relative = o->relative;
-	r->exact = o->exact;
-	r->overlap = o->overlap;
-	r->overcommit = o->overcommit;
-	r->cyclic = o->cyclic;
-	r->immediate = o->immediate;
-	r->append = o->append;
-	r->pty = o->pty;
-	r->wait_s = o->wait_s;
-	r->kill_on_bad_exit = o->kill_on_bad_exit;
+	COPY_FIELDS(r, o, cpus_per_task, gpus, gpus_per_node, gpus_per_task, no_gpus, relative,
+	        exact, overlap, overcommit, cyclic, immediate, append, pty, wait_s,
+	        kill_on_bad_exit);
 	r->time_limit_s = o->time_s;
 	r->mem_mb = o->mem_mb;
 }

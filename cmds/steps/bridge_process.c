@@ -16,6 +16,8 @@
 #include "cmds/steps/loop.h"
 #include "cmds/steps/resumable_link.h"
 #include "common/base/arena.h"
+#include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
@@ -73,8 +75,7 @@ static void drop_link(struct process *p, size_t i)
 
 	stream_free(l->stream);
 	resumable_link_free(l->resumable);
-	if (l->fd >= 0)
-		close(l->fd);
+	fd_close(l->fd);
 	free(l->node);
 	free(l);
 	p->links[i] = p->links[--p->n_links];
@@ -367,9 +368,7 @@ static int send_reports(struct process *p, struct error *err)
 		list[m.n_steps++] = p->reports[i].r;
 		p->reports[i].sent = true;
 	}
-	m.job = p->of.job;
-	m.task = p->of.task;
-	m.attempt = p->of.attempt;
+	COPY_FIELDS(&m, &p->of, job, task, attempt);
 	m.steps = list;
 	p->report_id = dial_send(p->dial, GPUSCHED__MSG_TYPE__MSG_STEP_REPORTS, &m.base, err);
 	return p->report_id ? 0 : -1;
@@ -420,8 +419,7 @@ static void add_link(struct process *p, const uint8_t *d, size_t len, int fd)
 	uint64_t session = 0;
 
 	if (p->n_links == BRIDGE_LINKS || fd < 0 || len < 4) {
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		free(l);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define EVENTS_MAX 64
@@ -67,14 +68,23 @@ void loop_want(struct loop_watch *w, uint32_t events)
 	epoll_ctl(w->loop->epoll, EPOLL_CTL_MOD, w->fd, &e);
 }
 
-void loop_drop(struct loop_watch *w)
+void loop_drop(struct loop_watch **watch)
 {
+	struct loop_watch *w = *watch;
+
+	*watch = NULL;
 	if (!w)
 		return;
 	epoll_ctl(w->loop->epoll, EPOLL_CTL_DEL, w->fd, NULL);
 	w->dropped = true;
 	w->next_dropped = w->loop->dropped;
 	w->loop->dropped = w;
+}
+
+void loop_close(struct loop_watch **w, int *fd)
+{
+	loop_drop(w);
+	fd_drop(fd);
 }
 
 void loop_run(struct loop *l, int timeout_ms)

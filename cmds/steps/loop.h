@@ -17,7 +17,8 @@ struct loop *loop_new(void);
 
 struct loop_watch *loop_watch(struct loop *l, int fd, uint32_t events, loop_fn *fn, void *arg);
 void loop_want(struct loop_watch *w, uint32_t events);
-void loop_drop(struct loop_watch *w); /* NULL is fine */
+void loop_drop(struct loop_watch **w);           /* NULL afterwards; may be NULL already */
+void loop_close(struct loop_watch **w, int *fd); /* the descriptor too: -1 afterwards */
 
 /* Wait for at most so many ms (-1: for ever), call what is ready. */
 void loop_run(struct loop *l, int timeout_ms);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmds/steps/manager_impl.h"
+#include "common/base/each.h"
 #include "common/base/hostlist.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
@@ -47,12 +48,7 @@ void mrun_report(struct manager *m, const struct mstep *s, bool ended)
 		}
 	r.start_time = s->start_time;
 	r.end_time = ended ? m->ops.time(m->ops.arg) : 0;
-	r.exit_code = s->exit_code;
-	r.exit_signal = s->exit_signal;
-	r.cancelled = s->cancelled;
-	r.timeout = s->timeout;
-	r.cpu_time_us = s->cpu_time_us;
-	r.max_rss_kb = s->max_rss_kb;
+	COPY_FIELDS(&r, s, exit_code, exit_signal, cancelled, timeout, cpu_time_us, max_rss_kb);
 	m->ops.report(m->ops.arg, &r);
 	free(r.nodelist);
 }
@@ -83,8 +79,7 @@ static void note_piece(struct mstep *s, uint32_t rank, uint32_t n)
 		memmove(s->pieces, s->pieces + s->piece_at, s->n_pieces * sizeof(*s->pieces));
 		s->piece_at = 0;
 	}
-	s->pieces = xgrow(s->pieces, s->n_pieces, &s->pieces_size, sizeof(*s->pieces));
-	s->pieces[s->n_pieces++] = (struct mpiece){ rank, n };
+	*XADD(s->pieces, s->n_pieces, s->pieces_size) = (struct mpiece){ rank, n };
 }
 
 static void take_pieces(struct manager *m, struct mstep *s, uint64_t n)
@@ -200,10 +195,7 @@ static void finish(struct manager *m, struct mstep *s)
 	Gpusched__StepEnd end = GPUSCHED__STEP_END__INIT;
 	char text[HOSTLIST_NAME_MAX + 32];
 
-	end.exit_code = s->exit_code;
-	end.exit_signal = s->exit_signal;
-	end.cancelled = s->cancelled;
-	end.timeout = s->timeout;
+	COPY_FIELDS(&end, s, exit_code, exit_signal, cancelled, timeout);
 	if (s->has_lost_node) {
 		snprintf(text, sizeof(text), "Node %s has failed", m->names[s->lost_node]);
 		end.text = text;

@@ -136,21 +136,12 @@ struct peers *peers_new(
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-static void close_fd(struct peer *peer)
-{
-	loop_drop(peer->watch);
-	peer->watch = NULL;
-	if (peer->fd >= 0)
-		close(peer->fd);
-	peer->fd = -1;
-}
-
 /* A peer is taken out of the list by peers_tick() alone: whatever walks over it may go on. */
 static void end_peer(struct peer *peer)
 {
 	if (peer->dead)
 		return;
-	close_fd(peer);
+	loop_close(&peer->watch, &peer->fd);
 	peer->dead = true;
 	peer->all->ops.gone(peer->all->ops.arg, peer->id);
 }
@@ -161,7 +152,7 @@ static void lose_peer(struct peer *peer)
 		end_peer(peer);
 		return;
 	}
-	close_fd(peer);
+	loop_close(&peer->watch, &peer->fd);
 	resumable_link_break(peer->resumable);
 	peer->lost_ms = loop_now_ms();
 }
@@ -298,15 +289,14 @@ void peers_put(
 
 void peers_free(struct peers *p)
 {
-	loop_drop(p->watch);
-	close(p->fd);
+	loop_close(&p->watch, &p->fd);
 	unlink(p->path);
 	while (p->list) {
 		struct peer *peer = p->list;
 
 		p->list = peer->next;
 		flush(peer);
-		close_fd(peer);
+		loop_close(&peer->watch, &peer->fd);
 		free_peer(peer);
 	}
 	free(p->path);
@@ -335,11 +325,10 @@ static struct peer *find_session(struct peer *peer, uint64_t session)
 		        resumable_link_session(other->resumable) == session) {
 			int fd = peer->fd;
 
-			loop_drop(peer->watch);
-			peer->watch = NULL;
+			loop_drop(&peer->watch);
 			peer->fd = -1;
 			peer->dead = true;
-			close_fd(other);
+			loop_close(&other->watch, &other->fd);
 			other->fd = fd;
 			other->watch = loop_watch(peer->all->loop, fd, EPOLLIN, on_peer, other);
 			return other;

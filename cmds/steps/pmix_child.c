@@ -57,10 +57,7 @@ static void __attribute__((noreturn)) become(const char *path, int fd, char *con
 
 static void gone(struct pmix_child *c)
 {
-	loop_drop(c->watch);
-	c->watch = NULL;
-	close(c->fd);
-	c->fd = -1;
+	loop_close(&c->watch, &c->fd);
 	c->say(c->arg, NULL);
 }
 
@@ -154,9 +151,7 @@ void pmix_child_free(struct pmix_child *c)
 {
 	if (!c)
 		return;
-	loop_drop(c->watch);
-	if (c->fd >= 0)
-		close(c->fd);
+	loop_close(&c->watch, &c->fd);
 	steplink_free(c->link);
 	free(c);
 }

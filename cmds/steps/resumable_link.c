@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/byte_queue.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/net/steplink.h"
@@ -11,54 +12,20 @@
 #define HEAD_LEN 7
 #define ACK_STEP (64 * 1024)
 
-struct bytes {
-	uint8_t *p;
-	size_t at, n, size;
-};
-
 struct resumable_link {
 	uint64_t session;
-	bool greeted;       /* the other side's STEP_RESUME has come */
-	bool connected;     /* there is a connection */
-	bool bye, over;     /* STEP_BYE is to be said; it has come */
-	struct bytes kept;  /* from the first byte that the other side has not */
-	uint64_t kept_from; /* which that is */
-	size_t cut;         /* of `kept`: so much are whole frames */
-	size_t moved;       /* of `kept`: so much is in `out`, of this connection */
-	struct bytes out;   /* for the connection */
-	struct bytes in;    /* from it: a piece of a frame */
-	struct bytes arrived;
+	bool greeted;           /* the other side's STEP_RESUME has come */
+	bool connected;         /* there is a connection */
+	bool bye, over;         /* STEP_BYE is to be said; it has come */
+	struct byte_queue kept; /* from the first byte that the other side has not */
+	uint64_t kept_from;     /* which that is */
+	size_t cut;             /* of `kept`: so much are whole frames */
+	size_t moved;           /* of `kept`: so much is in `out`, of this connection */
+	struct byte_queue out;  /* for the connection */
+	struct byte_queue in;   /* from it: a piece of a frame */
+	struct byte_queue arrived;
 	uint64_t received, acked;
 };
-
-static void append(struct bytes *b, const void *data, size_t len)
-{
-	if (!len)
-		return;
-	if (b->at && b->n + len > b->size) {
-		memmove(b->p, b->p + b->at, b->n - b->at);
-		b->n -= b->at;
-		b->at = 0;
-	}
-	if (b->n + len > b->size) {
-		b->size = b->size * 2 > b->n + len ? b->size * 2 : b->n + len;
-		b->p = xrealloc(b->p, b->size, 1);
-	}
-	memcpy(b->p + b->n, data, len);
-	b->n += len;
-}
-
-static void drop(struct bytes *b, size_t len)
-{
-	b->at += len;
-	if (b->at == b->n)
-		b->at = b->n = 0;
-}
-
-static size_t left(const struct bytes *b)
-{
-	return b->n - b->at;
-}
 
 struct resumable_link *resumable_link_new(uint64_t session)
 {
@@ -103,8 +70,8 @@ static void put_frame(struct resumable_link *l, unsigned kind, const uint8_t *da
 	put_u16(head, (uint16_t)(HEAD_LEN - 2 + len));
 	head[2] = (uint8_t)kind;
 	put_u32(head + 3, STEP_NONE);
-	append(&l->out, head, sizeof(head));
-	append(&l->out, data, len);
+	byte_queue_add(&l->out, head, sizeof(head));
+	byte_queue_add(&l->out, data, len);
 }
 
 void resumable_link_connect(struct resumable_link *l)
@@ -133,8 +100,8 @@ void resumable_link_break(struct resumable_link *l)
 {
 	l->connected = l->greeted = false;
 	l->moved = 0;
-	drop(&l->out, left(&l->out));
-	drop(&l->in, left(&l->in));
+	byte_queue_drop(&l->out, byte_queue_len(&l->out));
+	byte_queue_drop(&l->in, byte_queue_len(&l->in));
 }
 
 bool resumable_link_is_connected(const struct resumable_link *l)
@@ -144,7 +111,7 @@ bool resumable_link_is_connected(const struct resumable_link *l)
 
 size_t resumable_link_kept(const struct resumable_link *l)
 {
-	return left(&l->kept);
+	return byte_queue_len(&l->kept);
 }
 
 /* So much of `kept` is whole frames. */
@@ -152,10 +119,10 @@ static void find_cut(struct resumable_link *l)
 {
 	const uint8_t *p = l->kept.p + l->kept.at;
 
-	while (left(&l->kept) - l->cut >= 2) {
+	while (byte_queue_len(&l->kept) - l->cut >= 2) {
 		size_t n = 2 + (size_t)get_u16(p + l->cut);
 
-		if (left(&l->kept) - l->cut < n)
+		if (byte_queue_len(&l->kept) - l->cut < n)
 			break;
 		l->cut += n;
 	}
@@ -163,7 +130,7 @@ static void find_cut(struct resumable_link *l)
 
 void resumable_link_put(struct resumable_link *l, const void *bytes, size_t len)
 {
-	append(&l->kept, bytes, len);
+	byte_queue_add(&l->kept, bytes, len);
 	find_cut(l);
 }
 
@@ -171,8 +138,8 @@ const uint8_t *resumable_link_pending(struct resumable_link *l, size_t *len)
 {
 	uint8_t b[8];
 
-	if (l->greeted && l->moved < l->cut && left(&l->out) < ACK_STEP) {
-		append(&l->out, l->kept.p + l->kept.at + l->moved, l->cut - l->moved);
+	if (l->greeted && l->moved < l->cut && byte_queue_len(&l->out) < ACK_STEP) {
+		byte_queue_add(&l->out, l->kept.p + l->kept.at + l->moved, l->cut - l->moved);
 		l->moved = l->cut;
 	}
 	if (l->greeted && l->received - l->acked >= ACK_STEP) {
@@ -184,13 +151,13 @@ const uint8_t *resumable_link_pending(struct resumable_link *l, size_t *len)
 		l->bye = false;
 		put_frame(l, STEP_BYE, NULL, 0);
 	}
-	*len = left(&l->out);
+	*len = byte_queue_len(&l->out);
 	return l->out.p + l->out.at;
 }
 
 void resumable_link_sent(struct resumable_link *l, size_t len)
 {
-	drop(&l->out, len);
+	byte_queue_drop(&l->out, len);
 }
 
 /* --- from the connection ---------------------------------------------------------------------- */
@@ -203,7 +170,7 @@ static int take_received(struct resumable_link *l, uint64_t received, struct err
 	l->kept_from += received;
 	l->cut -= (size_t)received;
 	l->moved = l->moved > received ? l->moved - (size_t)received : 0;
-	drop(&l->kept, (size_t)received);
+	byte_queue_drop(&l->kept, (size_t)received);
 	return 0;
 }
 
@@ -229,35 +196,35 @@ static int take_frame(struct resumable_link *l, const uint8_t *frame, size_t n, 
 	}
 	if (kind == STEP_ACK && n == HEAD_LEN + 8)
 		return take_received(l, get_u64(frame + HEAD_LEN), err);
-	append(&l->arrived, frame, n);
+	byte_queue_add(&l->arrived, frame, n);
 	l->received += n;
 	return 0;
 }
 
 int resumable_link_feed(struct resumable_link *l, const void *bytes, size_t len, struct error *err)
 {
-	append(&l->in, bytes, len);
-	while (left(&l->in) >= HEAD_LEN) {
+	byte_queue_add(&l->in, bytes, len);
+	while (byte_queue_len(&l->in) >= HEAD_LEN) {
 		size_t n = 2 + (size_t)get_u16(l->in.p + l->in.at);
 
 		if (n < HEAD_LEN || n > HEAD_LEN + STEPLINK_DATA_MAX)
 			return error_set(err, ERR_PROTOCOL, "a frame of %zu bytes", n);
-		if (left(&l->in) < n)
+		if (byte_queue_len(&l->in) < n)
 			break;
 		if (take_frame(l, l->in.p + l->in.at, n, err) < 0)
 			return -1;
-		drop(&l->in, n);
+		byte_queue_drop(&l->in, n);
 	}
 	return 0;
 }
 
 const uint8_t *resumable_link_arrived(const struct resumable_link *l, size_t *len)
 {
-	*len = left(&l->arrived);
+	*len = byte_queue_len(&l->arrived);
 	return l->arrived.p + l->arrived.at;
 }
 
 void resumable_link_taken(struct resumable_link *l, size_t len)
 {
-	drop(&l->arrived, len);
+	byte_queue_drop(&l->arrived, len);
 }

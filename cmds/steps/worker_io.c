@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmds/steps/filename_pattern.h"
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
@@ -22,11 +23,7 @@
 
 static void pipe_drop(struct wpipe *p)
 {
-	loop_drop(p->watch);
-	p->watch = NULL;
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
+	loop_close(&p->watch, &p->fd);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -175,10 +172,8 @@ int wio_open(struct wtask *t, struct wends *ends, struct error *err)
 void wio_close_ends(struct wends *ends)
 {
 	for (int i = 0; i < 3; i++)
-		if (ends->fd[i] >= 0)
-			close(ends->fd[i]);
-	if (ends->pmi >= 0)
-		close(ends->pmi);
+		fd_close(ends->fd[i]);
+	fd_close(ends->pmi);
 }
 
 void wio_close(struct wtask *t)
@@ -223,9 +218,8 @@ static void stop_reading(struct wstep *s)
 	for (size_t i = 0; i < s->n_tasks; i++) {
 		struct wtask *t = s->tasks[i];
 
-		loop_drop(t->out.watch);
-		loop_drop(t->err.watch);
-		t->out.watch = t->err.watch = NULL;
+		loop_drop(&t->out.watch);
+		loop_drop(&t->err.watch);
 	}
 }
 
@@ -288,8 +282,7 @@ static void on_room(uint32_t events, void *arg)
 	struct wtask *t = arg;
 
 	(void)events;
-	loop_drop(t->in.watch);
-	t->in.watch = NULL;
+	loop_drop(&t->in.watch);
 	wio_feed(t->step);
 }
 

@@ -22,6 +22,7 @@
 #include "cmds/slurm/script_warnings.h"
 #include "cmds/slurm/slurmenv.h"
 #include "cmds/submit/gsubmit.h"
+#include "common/base/each.h"
 #include "common/base/progress.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -257,23 +258,11 @@ static int make_cwd(const struct gsubmit *g, const char *dir, char **cwd, struct
 	return 0;
 }
 
-/* The name that a job has by itself: the file's, as far as a name can be so. */
-static char *default_name(const struct gsubmit *g)
-{
-	const char *name = g->checked.wrap ? "wrap" : g->script ? g->script : "stdin";
-	const char *slash = strrchr(name, '/');
-	char text[OPTIONS_TEXT_MAX + 1];
-
-	name = slash && slash[1] ? slash + 1 : name;
-	text_escape(text, sizeof(text), name, strlen(name));
-	return xstrdup(text);
-}
-
 int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const struct script *script,
         struct job *job, struct error *err)
 {
 	struct gpusched_spec *s = &job->spec;
-	const char *missing;
+	const char *missing, *what = g->checked.wrap ? "wrap" : g->script ? g->script : "stdin";
 
 	gpusched_spec_init(s);
 	if (make_cwd(g, o->chdir, &job->cwd, err) < 0)
@@ -294,22 +283,17 @@ int gsubmit_make_job(const struct gsubmit *g, struct submit_options *o, const st
 		        "of its nodes gets the largest of each");
 	job->name = o->name           ? xstrdup(o->name)
 	            : o->service.name ? xstrdup(o->service.name)
-	                              : default_name(g);
+	                              : options_name(what);
 	s->script = script->text;
 	s->script_len = script->len;
 	s->args = g->args;
 	s->env = (const char *const *)(job->slurm_env ? job->slurm_env : job->env);
 	s->name = job->name;
 	s->cwd = job->cwd;
-	s->input = o->input;
-	s->array = o->array;
-	s->output = o->output;
+	COPY_FIELDS(s, o, input, array, output);
 	if (!o->output && o->slurm_env)
 		s->output = o->array ? OUTPUT_SLURM_ARRAY : OUTPUT_SLURM;
-	s->error = o->error;
-	s->append = o->append;
-	s->no_summary = o->no_summary;
-	s->show_output = o->show_output;
+	COPY_FIELDS(s, o, error, append, no_summary, show_output);
 	options_ask(o, s);
 	if (o->service.name && gsubmit_make_service(g, o, job, err) < 0)
 		return -1;

@@ -153,9 +153,8 @@ static struct bulk_job *add_job(struct bulk *b)
 {
 	struct bulk_job *e = xcalloc(1, sizeof(*e));
 
-	b->v = xgrow(b->v, b->n, &b->room, sizeof(*b->v));
 	options_init(&e->o);
-	b->v[b->n++] = e;
+	*XADD(b->v, b->n, b->room) = e;
 	return e;
 }
 

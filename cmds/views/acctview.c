@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "cmds/views/views.h"
+#include "common/base/each.h"
 #include "common/base/taskset.h"
 
 #define JOB const Gpusched__Acct *j = object
@@ -230,14 +231,8 @@ static uint64_t of_part(const Gpusched__Acct *job, uint64_t us)
 void acct_total_add(Gpusched__Acct *total, const Gpusched__Acct *job)
 {
 	total->attempts += jobs_of(job); /* shown as the number of jobs */
-	total->gpu_us += job->gpu_us;
-	total->cpu_us += job->cpu_us;
-	total->cpu_time_us += job->cpu_time_us;
-	total->cost += job->cost;
-	total->ready_us += job->ready_us;
-	total->loading_us += job->loading_us;
-	total->requests += job->requests;
-	total->tokens += job->tokens;
+	ADD_FIELDS(total, job, gpu_us, cpu_us, cpu_time_us, cost, ready_us, loading_us, requests,
+	        tokens);
 	if (!total->used || !job->used)
 		return;
 	total->used->gpu_seen_us += of_part(job, job->used->gpu_seen_us);

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "common/base/each.h"
+
 /* What came back. */
 struct result {
 	const struct cmd *cmd;
@@ -19,9 +21,7 @@ static int on_chunk(const ProtobufCMessage *m, void *arg, struct error *err)
 	struct result *result = arg;
 
 	(void)err;
-	result->done += r->done;
-	result->arrays += r->arrays;
-	result->tasks += r->tasks;
+	ADD_FIELDS(result, r, done, arrays, tasks);
 	result->cut |= r->n_cut > 0;
 	for (size_t i = 0; i < r->n_errors; i++) {
 		struct error one;

@@ -49,8 +49,7 @@ static void add_id(struct id_list *l, uint64_t id)
 {
 	if (l->n && l->v[l->n - 1] == id)
 		return;
-	l->v = xgrow(l->v, l->n, &l->size, sizeof(*l->v));
-	l->v[l->n++] = id;
+	*XADD(l->v, l->n, l->size) = id;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -78,8 +77,7 @@ static void add_job(struct poll *l, const Gpusched__Job *m)
 	struct snapshot_job *job = snapshot_job_new(m, l->texts);
 
 	job->serial = ++l->told;
-	l->jobs = xgrow(l->jobs, l->n_jobs, &l->size, sizeof(struct snapshot_job *));
-	l->jobs[l->n_jobs++] = job;
+	*XADD(l->jobs, l->n_jobs, l->size) = job;
 }
 
 /* Records of waiting tasks are joined and split, and have no name but their tasks: of an array with

@@ -13,8 +13,10 @@
 #include "cmds/web/http_answer.h"
 #include "cmds/web/http_impl.h"
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/listen_at.h"
 
 #define BACKLOG    512
@@ -306,8 +308,7 @@ static int listen_unix(const char *path, unsigned mode, struct error *err)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
 	        chmod(path, (mode_t)mode) < 0 || listen(fd, BACKLOG) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	return fd;
@@ -332,8 +333,7 @@ static int listen_tcp(struct listener *l, const char *text, struct error *err)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 	if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", text, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		freeaddrinfo(found);
 		return -1;
 	}
@@ -411,10 +411,8 @@ static void close_listener(struct listener *l)
 {
 	if (l->daemon)
 		MHD_stop_daemon(l->daemon); /* and its socket */
-	if (l->ready)
-		event_free(l->ready);
-	if (l->again)
-		event_free(l->again);
+	event_end(l->ready);
+	event_end(l->again);
 	if (l->path)
 		unlink(l->path);
 	free(l->path);

@@ -79,8 +79,7 @@ void messages_add(struct messages *m, const ProtobufCMessage *item)
 	free(bytes);
 	if (!copy)
 		return;
-	m->v = xgrow(m->v, m->n, &m->size, sizeof(*m->v));
-	m->v[m->n++] = copy;
+	*XADD(m->v, m->n, m->size) = copy;
 }
 
 struct messages *messages_ref(struct messages *m)
@@ -317,8 +316,7 @@ void snapshot_draft_sort(struct snapshot_draft *d)
 
 static void retire(struct retired *r, struct snapshot_job *job)
 {
-	r->jobs = xgrow(r->jobs, r->n, &r->size, sizeof(*r->jobs));
-	r->jobs[r->n++] = job;
+	*XADD(r->jobs, r->n, r->size) = job;
 }
 
 static bool listed_anew(const struct snapshot_draft *d, uint64_t id)
@@ -414,8 +412,7 @@ static int compare_keys(const void *a, const void *b)
 
 static void add_key(struct snapshot_delta *delta, size_t *size, const struct snapshot_job *job)
 {
-	delta->jobs = xgrow(delta->jobs, delta->n_jobs, size, sizeof(*delta->jobs));
-	delta->jobs[delta->n_jobs++] = (struct snapshot_key){ job->id, job->raw_id };
+	*XADD(delta->jobs, delta->n_jobs, *size) = (struct snapshot_key){ job->id, job->raw_id };
 }
 
 /* In order, each once. */

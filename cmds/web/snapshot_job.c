@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmds/web/snapshot_intern.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 /* --- what is looked at ------------------------------------------------------------------------ */
@@ -120,11 +121,7 @@ static const struct snapshot_request *request_of(
 	r->partition = snapshot_text(texts, m->partition);
 	r->first_partition = first_of(m->partition, r->partition, texts);
 	r->qos = snapshot_text(texts, m->qos);
-	r->mem_mb = m->mem_mb;
-	r->uid = m->uid;
-	r->cpus = m->cpus;
-	r->time_limit_s = m->time_limit_s;
-	r->nodes_min = m->nodes_min;
+	COPY_FIELDS(r, m, mem_mb, uid, cpus, time_limit_s, nodes_min);
 	/* An older controller does not send wait_target_s, but the max_wait of the job. */
 	r->wait_target_s = m->wait_target_s ? m->wait_target_s : m->max_wait_s;
 	return r;
@@ -143,9 +140,7 @@ static const struct snapshot_status *status_of(const Gpusched__Job *m, struct sn
 	s->reason = snapshot_text(texts, m->reason);
 	s->node = snapshot_text(texts, m->node);
 	s->gpu_type = snapshot_text(texts, m->gpu_type);
-	s->gpus_held = m->gpus_held;
-	s->n_nodes = m->n_nodes;
-	s->attempt = m->attempt;
+	COPY_FIELDS(s, m, gpus_held, n_nodes, attempt);
 	s->waits = bits & WAITS;
 	s->runs = bits & LIVES;
 	s->ended = bits & ENDED;
@@ -168,11 +163,7 @@ struct snapshot_job *snapshot_job_new(const Gpusched__Job *m, struct snapshot_te
 	job->len = (uint32_t)gpusched__job__pack(&t.own, (uint8_t *)job->name + name + tasks);
 	job->request = request_of(&t.request, texts);
 	job->status = status_of(&t.status, texts);
-	job->submit_time = m->submit_time;
-	job->start_time = m->start_time;
-	job->end_time = m->end_time;
-	job->planned_start_time = m->planned_start_time;
-	job->eligible_time = m->eligible_time;
+	COPY_FIELDS(job, m, submit_time, start_time, end_time, planned_start_time, eligible_time);
 	job->gpus = gpus_asked(m);
 	job->task_count = m->task_count ? m->task_count : 1;
 	job->position = m->position;
@@ -237,15 +228,8 @@ Gpusched__Job *snapshot_job_unpack(const struct snapshot *snap, const struct sna
 	m->raw_id = job->raw_id;
 	put_text(&m->name, job->name);
 	put_text(&m->tasks, job->tasks);
-	m->several = job->several;
-	m->task_count = job->task_count;
-	m->submit_time = job->submit_time;
-	m->start_time = job->start_time;
-	m->end_time = job->end_time;
-	m->planned_start_time = job->planned_start_time;
-	m->eligible_time = job->eligible_time;
-	m->elapsed_s = job->elapsed_s;
-	m->position = job->position;
+	COPY_FIELDS(m, job, several, task_count, submit_time, start_time, end_time,
+	        planned_start_time, eligible_time, elapsed_s, position);
 	if (snap && still_eligible(m) && snap->taken_us > m->eligible_time)
 		m->eligible_s = (uint64_t)(snap->taken_us - m->eligible_time) / 1000000;
 	return m;

@@ -14,6 +14,7 @@
 #include "cmds/web/snapshot_make.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
+#include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/dial.h"
@@ -154,9 +155,7 @@ static void publish(struct watcher *w)
 	d->taken_us = w->heard_us;
 	d->cursor = w->cursor;
 	d->ended_since = w->heard_us - w->config->keep_ended_ms * 1000;
-	d->ended_max = w->config->ended_max;
-	d->made = w->config->made;
-	d->arg = w->config->arg;
+	COPY_FIELDS(d, w->config, ended_max, made, arg);
 	poll_take(&w->poll, d);
 	snapshot_draft_sort(d);
 	before = snapshot_get(w->snapshots);

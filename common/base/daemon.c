@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define READY '\0' /* on the pipe that is the daemon's stderr until then */
@@ -49,8 +50,7 @@ int daemon_detach(int *ready_fd, struct error *err)
 		        strerror(errno));
 		close(pair[0]);
 		close(pair[1]);
-		if (null >= 0)
-			close(null);
+		fd_close(null);
 		return -1;
 	}
 	if (pid > 0) {
@@ -127,4 +127,13 @@ uint64_t daemon_raise_files(void)
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 		getrlimit(RLIMIT_NOFILE, &limit);
 	return limit.rlim_cur;
+}
+
+char *daemon_path(const char *path)
+{
+	char *here = path && *path && *path != '/' ? getcwd(NULL, 0) : NULL;
+	char *full = here ? xasprintf("%s/%s", here, path) : path ? xstrdup(path) : NULL;
+
+	free(here);
+	return full;
 }

@@ -28,6 +28,10 @@ void daemon_notify(const char *lines);
 /* As many open files as the hard limit allows. Returns how many; 0: that is not known. */
 uint64_t daemon_raise_files(void);
 
+/* `path` from the present folder, as a daemon must know it that is about to leave for another one.
+ * NULL and "" stay so. Caller frees. */
+char *daemon_path(const char *path);
+
 /* No core dumps, and no other process of the same user may look into this one: it holds secrets. */
 void daemon_keep_secrets(void);
 

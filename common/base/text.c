@@ -239,3 +239,11 @@ bool text_like(const char *pattern, const char *s)
 		pattern++;
 	return !*pattern;
 }
+
+bool text_among(const char *s, const char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(s, v[i]))
+			return true;
+	return false;
+}

@@ -38,6 +38,9 @@ char *text_trim(char *s);
  * third of its letters to change, add, drop or swap. For "did you mean". */
 const char *text_nearest(const char *word, const char *const *names);
 
+/* Is `s` one of the `n` texts at `v`? */
+bool text_among(const char *s, const char *const *v, size_t n);
+
 /* Is the whole of `s` like the pattern: "*" is any number of characters, "?" any one of them? */
 bool text_like(const char *pattern, const char *s);
 

@@ -23,6 +23,10 @@ static inline void *xgrow(void *p, size_t n, size_t *size, size_t element)
 	return n < *size ? p : xgrow_twice(p, size, element);
 }
 
+/* Where one more element goes: behind the `n` of the array `v`, which is made larger if its `size`
+ * is used up. Counts it in `n`; the element itself is not set. */
+#define XADD(v, n, size) ((v) = xgrow((v), (n), &(size), sizeof(*(v))), &(v)[(n)++])
+
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull, nonnull));
 char *xstrndup(const char *s, size_t max) __attribute__((malloc, returns_nonnull, nonnull));
 char *xasprintf(const char *fmt, ...)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 
@@ -373,8 +374,7 @@ static int scan_file(struct scan *s, const char *path)
 		text_escape(shown, sizeof(shown), path, strlen(path));
 		rc = FAULT(s, s->line, "@include \"%s\": cannot be read: %s", shown, why);
 	}
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	free(bytes);
 	return rc;
 }

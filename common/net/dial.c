@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/net/hello.h"
 
 #define OPEN_MS      10000
@@ -391,8 +392,7 @@ void dial_close(struct dial *d)
 {
 	if (!d)
 		return;
-	if (d->fd >= 0)
-		close(d->fd);
+	fd_close(d->fd);
 	frame_reader_free(d->reader);
 	noise_free(d->noise);
 	arena_free(d->arena);

@@ -31,10 +31,8 @@ bool msgjson_is_time(const ProtobufCFieldDescriptor *f)
 
 	if (f->type != PROTOBUF_C_TYPE_INT64)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(f->name, names[i]))
-			return true;
-	return ends_with(f->name, "_time");
+	return text_among(f->name, names, sizeof(names) / sizeof(names[0])) ||
+	       ends_with(f->name, "_time");
 }
 
 /* JSON's numbers end where C's do not: beyond, the digits as a string. */

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
+#include "common/net/event_end.h"
 
 #define BACKLOG     4096 /* the kernel cuts it to net.core.somaxconn */
 #define TURN_ACCEPT 64   /* connections taken in one turn of the loop */
@@ -369,12 +371,9 @@ void session_listener_free(struct listener *l)
 {
 	if (l->ss)
 		TAILQ_REMOVE(&l->ss->listeners, l, link);
-	if (l->event)
-		event_free(l->event);
-	if (l->retry)
-		event_free(l->retry);
-	if (l->fd >= 0)
-		close(l->fd);
+	event_end(l->event);
+	event_end(l->retry);
+	fd_close(l->fd);
 	free(l);
 }
 

@@ -1,5 +1,6 @@
 /* session_set.c - the set of sessions: how they begin, are numbered, paused and end */
 #include "common/base/each.h"
+#include "common/net/event_end.h"
 #include "common/net/session_impl.h"
 
 #include <arpa/inet.h>
@@ -39,10 +40,8 @@ static void free_session(struct session *s)
 	noise_free(s->noise);
 	if (s->pending)
 		evbuffer_free(s->pending);
-	if (s->deadline)
-		event_free(s->deadline);
-	if (s->work)
-		event_free(s->work);
+	event_end(s->deadline);
+	event_end(s->work);
 	session_dialling_free(s->dialling);
 	free(s->doomed);
 	free(s);
@@ -120,10 +119,8 @@ void sessions_free(struct sessions *ss)
 		if (ss->slots[i])
 			session_close(ss->slots[i]);
 	on_reap(-1, 0, ss);
-	if (ss->reap)
-		event_free(ss->reap);
-	if (ss->resume)
-		event_free(ss->resume);
+	event_end(ss->reap);
+	event_end(ss->resume);
 	free(ss->slots);
 	free(ss->free_slots);
 	free(ss->plain);

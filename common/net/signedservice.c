@@ -12,10 +12,7 @@ static const char *const scraped[] = { "vllm", "sglang", "tgi", "triton", "llama
 
 bool signedservice_scrapes(const char *metrics)
 {
-	for (size_t i = 0; i < sizeof(scraped) / sizeof(scraped[0]); i++)
-		if (strcmp(metrics, scraped[i]) == 0)
-			return true;
-	return false;
+	return text_among(metrics, scraped, sizeof(scraped) / sizeof(scraped[0]));
 }
 
 static bool is_alnum(char c)

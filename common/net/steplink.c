@@ -6,57 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/byte_queue.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
 #define HEAD_LEN 7 /* n, kind, step */
 #define KEPT_MAX (STEPLINK_MESSAGE_MAX + 1024 * 1024)
 
-struct bytes {
-	uint8_t *p;
-	size_t at, n, size; /* p[at] to p[n] */
-};
-
 struct steplink {
-	struct bytes in, out;
-	struct bytes whole; /* the parts so far of a message, and the message at hand */
-	bool taken;         /* `whole` was handed out */
+	struct byte_queue in, out;
+	struct byte_queue whole; /* the parts so far of a message, and the message at hand */
+	bool taken;              /* `whole` was handed out */
 };
-
-/* --- bytes that grow at one end and shrink at the other --------------------------------------- */
-
-static void drop(struct bytes *b, size_t len)
-{
-	b->at += len;
-	if (b->at == b->n)
-		b->at = b->n = 0;
-}
-
-static uint8_t *room(struct bytes *b, size_t len)
-{
-	if (b->at && b->n + len > b->size) {
-		memmove(b->p, b->p + b->at, b->n - b->at);
-		b->n -= b->at;
-		b->at = 0;
-	}
-	if (b->n + len > b->size) {
-		b->size = b->size * 2 > b->n + len ? b->size * 2 : b->n + len;
-		b->p = xrealloc(b->p, b->size, 1);
-	}
-	b->n += len;
-	return b->p + b->n - len;
-}
-
-static void append(struct bytes *b, const void *data, size_t len)
-{
-	if (len)
-		memcpy(room(b, len), data, len);
-}
-
-static size_t left(const struct bytes *b)
-{
-	return b->n - b->at;
-}
 
 /* --- the link --------------------------------------------------------------------------------- */
 
@@ -77,10 +38,10 @@ void steplink_free(struct steplink *l)
 
 int steplink_feed(struct steplink *l, const void *bytes, size_t len, struct error *err)
 {
-	if (left(&l->in) + len > KEPT_MAX)
+	if (byte_queue_len(&l->in) + len > KEPT_MAX)
 		return error_set(
 		        err, ERR_PROTOCOL, "more than %d bytes that were not asked for", KEPT_MAX);
-	append(&l->in, bytes, len);
+	byte_queue_add(&l->in, bytes, len);
 	return 0;
 }
 
@@ -88,7 +49,7 @@ static int check_frame(const struct steplink *l, size_t n, const uint8_t *head, 
 {
 	if (n < HEAD_LEN - 2 || n > HEAD_LEN - 2 + STEPLINK_DATA_MAX)
 		return error_set(err, ERR_PROTOCOL, "a frame of %zu bytes", n);
-	if (left(&l->whole) + n > STEPLINK_MESSAGE_MAX)
+	if (byte_queue_len(&l->whole) + n > STEPLINK_MESSAGE_MAX)
 		return error_set(err, ERR_PROTOCOL, "a message of more than %d bytes (kind %u)",
 		        STEPLINK_MESSAGE_MAX, head[2]);
 	return 0;
@@ -97,10 +58,10 @@ static int check_frame(const struct steplink *l, size_t n, const uint8_t *head, 
 int steplink_next(struct steplink *l, struct steplink_message *out, struct error *err)
 {
 	if (l->taken) {
-		drop(&l->whole, left(&l->whole));
+		byte_queue_drop(&l->whole, byte_queue_len(&l->whole));
 		l->taken = false;
 	}
-	while (left(&l->in) >= HEAD_LEN) {
+	while (byte_queue_len(&l->in) >= HEAD_LEN) {
 		const uint8_t *head = l->in.p + l->in.at;
 		size_t n = get_u16(head);
 		unsigned kind = head[2];
@@ -108,16 +69,16 @@ int steplink_next(struct steplink *l, struct steplink_message *out, struct error
 
 		if (check_frame(l, n, head, err) < 0)
 			return -1;
-		if (left(&l->in) < 2 + n)
+		if (byte_queue_len(&l->in) < 2 + n)
 			return 0;
-		append(&l->whole, head + HEAD_LEN, n - (HEAD_LEN - 2));
-		drop(&l->in, 2 + n);
+		byte_queue_add(&l->whole, head + HEAD_LEN, n - (HEAD_LEN - 2));
+		byte_queue_drop(&l->in, 2 + n);
 		if (kind == STEP_PART)
 			continue;
 		*out = (struct steplink_message){ .kind = kind,
 			.step = step,
 			.data = l->whole.p + l->whole.at,
-			.len = left(&l->whole) };
+			.len = byte_queue_len(&l->whole) };
 		l->taken = true;
 		return 1;
 	}
@@ -126,7 +87,7 @@ int steplink_next(struct steplink *l, struct steplink_message *out, struct error
 
 static uint8_t *put_head(struct steplink *l, unsigned kind, uint32_t step, size_t len)
 {
-	uint8_t *p = room(&l->out, HEAD_LEN + len);
+	uint8_t *p = byte_queue_room(&l->out, HEAD_LEN + len);
 
 	put_u16(p, (uint16_t)(HEAD_LEN - 2 + len));
 	p[2] = (uint8_t)kind;
@@ -172,11 +133,11 @@ void steplink_put_bytes(struct steplink *l, unsigned kind, uint32_t step, uint32
 
 const uint8_t *steplink_pending(const struct steplink *l, size_t *len)
 {
-	*len = left(&l->out);
+	*len = byte_queue_len(&l->out);
 	return l->out.p + l->out.at;
 }
 
 void steplink_sent(struct steplink *l, size_t len)
 {
-	drop(&l->out, len);
+	byte_queue_drop(&l->out, len);
 }

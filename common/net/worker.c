@@ -25,7 +25,9 @@
 
 #include <event2/event.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
+#include "common/net/event_end.h"
 
 #define MAX_THREADS 64
 #define KEY_BUCKETS 256 /* keys are few: only those with jobs at hand */
@@ -286,10 +288,8 @@ void worker_pool_free(struct worker_pool *p)
 	for (unsigned i = 0; i < p->n_threads; i++)
 		pthread_join(p->threads[i], NULL);
 	drop_all(p);
-	if (p->event)
-		event_free(p->event);
-	if (p->fd >= 0)
-		close(p->fd);
+	event_end(p->event);
+	fd_close(p->fd);
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

@@ -29,8 +29,6 @@
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
 
-struct node;
-
 #define BROKEN(err, ...) error_set(err, ERR_INTERNAL, __VA_ARGS__)
 
 /* --- jobs ------------------------------------------------------------------------------------ */

@@ -90,8 +90,7 @@ static int try_nodes(struct search *s, uint32_t nodes, struct error *err)
 		s->o->on_try(s->o->arg, nodes);
 	if (trial_run(s->d->past, &s->o->trial, nodes, &t, err) < 0)
 		return -1;
-	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	to = &s->v[s->n++];
+	to = XADD(s->v, s->n, s->size);
 	*to = (struct tried){
 		.nodes = nodes, .gpus = t.gpus, .refused = t.refused, .allocation = t.allocation
 	};

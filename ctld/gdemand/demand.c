@@ -59,8 +59,7 @@ static void scope_count(struct scopes *s, uint32_t type, uint32_t account, doubl
 	while (i < s->n && (s->v[i].type != type || s->v[i].account != account))
 		i++;
 	if (i == s->n) {
-		s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-		s->v[s->n++] = (struct scope){ type, account, 0 };
+		*XADD(s->v, s->n, s->size) = (struct scope){ type, account, 0 };
 	}
 	s->v[i].gpu_us += gpu_us;
 }
@@ -82,8 +81,7 @@ static void scopes_take(struct scopes *to, struct scopes *from, unsigned top)
 	if (from->n)
 		qsort(from->v, from->n, sizeof(*from->v), most_first);
 	for (i = 0; from->n > 1 && i < from->n && i < top; i++) {
-		to->v = xgrow(to->v, to->n, &to->size, sizeof(*to->v));
-		to->v[to->n++] = from->v[i];
+		*XADD(to->v, to->n, to->size) = from->v[i];
 	}
 	free(from->v);
 }

@@ -175,10 +175,8 @@ static void take_use(struct past *p, const struct history_past *past, struct pas
 static void take_job(struct past *p, const struct past_options *o, const struct history_job *h)
 {
 	uint32_t charge = h->past.charge ? h->past.charge : h->gpu_milli ? h->gpu_milli : 1000;
-	struct past_job *j;
+	struct past_job *j = XADD(p->v, p->n, p->size);
 
-	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
-	j = &p->v[p->n++];
 	*j = (struct past_job){ .gpus = h->gpus,
 		.nodes = h->nodes,
 		.cpus = h->cpus,

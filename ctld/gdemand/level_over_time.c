@@ -8,8 +8,7 @@
 
 static void change(struct level *l, usec_t at, int64_t by)
 {
-	l->v = xgrow(l->v, l->n, &l->size, sizeof(*l->v));
-	l->v[l->n++] = (struct level_change){ at, by };
+	*XADD(l->v, l->n, l->size) = (struct level_change){ at, by };
 }
 
 void level_add(struct level *l, usec_t from, usec_t to, int64_t by)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/strbuf.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
@@ -228,10 +229,7 @@ static void add_lines(struct account *to, const struct account *from)
 			continue;
 		if (k == to->n)
 			to->lines[to->n++] = (struct line){ .type = from->lines[i].type };
-		to->lines[k].floor += from->lines[i].floor;
-		to->lines[k].limit += from->lines[i].limit;
-		to->lines[k].from_floor += from->lines[i].from_floor;
-		to->lines[k].from_kept += from->lines[i].from_kept;
+		ADD_FIELDS(&to->lines[k], &from->lines[i], floor, limit, from_floor, from_kept);
 	}
 }
 

@@ -10,8 +10,7 @@ void survival_add(struct survival *s, double time, bool gave_up, uint32_t block)
 {
 	if (!isfinite(time) || time < 0)
 		return;
-	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	s->v[s->n++] = (struct survival_item){ time, gave_up, block };
+	*XADD(s->v, s->n, s->size) = (struct survival_item){ time, gave_up, block };
 }
 
 static int by_time(const void *x, const void *y)

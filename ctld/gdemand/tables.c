@@ -87,8 +87,7 @@ struct sheet *book_sheet(struct book *b, const char *key, const char *title,
 	struct sheet *s = xcalloc(1, sizeof(*s));
 
 	*s = (struct sheet){ .key = key, .title = title, .columns = columns, .n_columns = n };
-	b->v = xgrow(b->v, b->n, &b->size, sizeof(struct sheet *));
-	return b->v[b->n++] = s;
+	return *XADD(b->v, b->n, b->size) = s;
 }
 
 static struct cell *add_cell(struct sheet *s)
@@ -122,8 +121,7 @@ static void __attribute__((format(printf, 2, 0))) note(
 	char text[1000];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	t->v = xgrow(t->v, t->n, &t->size, sizeof(char *));
-	t->v[t->n++] = text_escape_dup(text);
+	*XADD(t->v, t->n, t->size) = text_escape_dup(text);
 }
 
 void sheet_note(struct sheet *s, const char *fmt, ...)

@@ -37,8 +37,7 @@ static struct portion *portion_of(struct portions *m, uint32_t key)
 	while (i < m->n && m->v[i].key != key)
 		i++;
 	if (i == m->n) {
-		m->v = xgrow(m->v, m->n, &m->size, sizeof(*m->v));
-		m->v[m->n++] = (struct portion){ .key = key,
+		*XADD(m->v, m->n, m->size) = (struct portion){ .key = key,
 			.of_block = xcalloc(m->blocks, sizeof(double)) };
 	}
 	return &m->v[i];

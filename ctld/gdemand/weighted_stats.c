@@ -10,8 +10,7 @@ void weighted_add(struct weighted *w, double value, double weight, uint32_t bloc
 {
 	if (!isfinite(value) || !isfinite(weight) || weight <= 0)
 		return;
-	w->v = xgrow(w->v, w->n, &w->size, sizeof(*w->v));
-	w->v[w->n++] = (struct weighted_item){ value, weight, block };
+	*XADD(w->v, w->n, w->size) = (struct weighted_item){ value, weight, block };
 }
 
 static int by_value(const void *x, const void *y)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
 
@@ -17,9 +18,7 @@ struct sums {
 static void add_use(struct sums *s, const struct account_use *use)
 {
 	s->gpu_us += (double)use->gpu_us;
-	s->wait += use->wait;
-	s->jobs += use->jobs;
-	s->waits += use->waits;
+	ADD_FIELDS(s, use, wait, jobs, waits);
 }
 
 static void fill(struct share *share, const struct sums *s, double total)

@@ -50,8 +50,7 @@ void results_account(struct results *o, size_t i, const char *account)
 
 void results_run(struct results *o, const char *type, double gpus, usec_t start, usec_t end)
 {
-	o->runs = xgrow(o->runs, o->n_runs, &o->runs_size, sizeof(*o->runs));
-	o->runs[o->n_runs++] = (struct plotted_run){ .type = type,
+	*XADD(o->runs, o->n_runs, o->runs_size) = (struct plotted_run){ .type = type,
 		.gpus = gpus,
 		.start = (double)start / US_PER_S,
 		.end = (double)end / US_PER_S };

@@ -26,10 +26,8 @@ static const char *keep_text(struct pool *p, const char *text)
 
 static void pool_add(struct pool *p, const struct history_job *job)
 {
-	struct history_job *j;
+	struct history_job *j = XADD(p->v, p->n, p->size);
 
-	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
-	j = &p->v[p->n++];
 	*j = *job;
 	j->name = keep_text(p, job->name);
 	j->user = keep_text(p, job->user);

@@ -7,8 +7,7 @@
 
 void samples_add(struct samples *s, int64_t value)
 {
-	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	s->v[s->n++] = value;
+	*XADD(s->v, s->n, s->size) = value;
 	s->sum += (double)value;
 	s->sorted = false;
 }

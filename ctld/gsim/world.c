@@ -43,10 +43,8 @@ int world_check(const struct world *w, struct error *err)
 
 static void note_order(struct world *w, const struct effect *e)
 {
-	struct order *o;
+	struct order *o = XADD(w->orders, w->n_orders, w->orders_size);
 
-	w->orders = xgrow(w->orders, w->n_orders, &w->orders_size, sizeof(*w->orders));
-	o = &w->orders[w->n_orders++];
 	*o = (struct order){ .kind = e->kind, .run = e->run.run, .node = e->node };
 	if (e->kind == EFFECT_END_RUN) {
 		o->cause = e->run.cause;

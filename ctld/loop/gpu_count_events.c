@@ -8,6 +8,7 @@
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "common/conf/conf_find.h"
+#include "common/net/event_end.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/inputs.h"
@@ -140,8 +141,7 @@ void gpu_count_events_free(struct gpu_count_events *events)
 {
 	if (!events)
 		return;
-	if (events->timer)
-		event_free(events->timer);
+	event_end(events->timer);
 	free(events->counts);
 	free(events->reported);
 	free(events);

@@ -1,6 +1,7 @@
 /* peers.c - see peers.h */
 #include "config.h"
 
+#include "common/base/each.h"
 #include "ctld/loop/peers.h"
 
 #include <stdlib.h>
@@ -307,9 +308,7 @@ static void on_frame(struct session *s, const struct frame *f, void *arg)
 	struct frame_work *w = xcalloc(1, sizeof(*w) + f->len);
 
 	w->session = peer->session;
-	w->type = f->type;
-	w->id = f->id;
-	w->len = f->len;
+	COPY_FIELDS(w, f, type, id, len);
 	if (f->len)
 		memcpy(w->body, f->body, f->len);
 	admission_used(peer);

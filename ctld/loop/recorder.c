@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 
@@ -219,8 +220,7 @@ static int append_to_file(struct recorder *r, struct error *err)
 
 	if (!f) {
 		system_error(r, "", err);
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	rc = find_end(r, f, err);
@@ -262,8 +262,7 @@ static int start_thread(struct recorder *r, struct error *err)
 
 static void recorder_free(struct recorder *r)
 {
-	if (r->fd >= 0)
-		close(r->fd);
+	fd_close(r->fd);
 	sem_destroy(&r->work);
 	pthread_mutex_destroy(&r->lock);
 	tape_writer_clear(&r->tape);

@@ -341,8 +341,7 @@ static void seal_charge(struct script_cache *b, const struct entry *e)
 
 	if (!g->charged)
 		return;
-	b->sealed = xgrow(b->sealed, b->n_sealed, &b->sealed_cap, sizeof(*b->sealed));
-	b->sealed[b->n_sealed++] = (struct sealed){ e->blob.uid, g->charged };
+	*XADD(b->sealed, b->n_sealed, b->sealed_cap) = (struct sealed){ e->blob.uid, g->charged };
 	g->charged = 0;
 }
 

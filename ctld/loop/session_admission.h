@@ -30,7 +30,6 @@
 struct ctld;
 struct peer;
 struct admission;
-struct user_sessions; /* of one user */
 
 #define ADMISSION_KEPT    256 /* above max_sessions: for operators and administrators */
 #define ADMISSION_AGENT   4   /* of one node; an old one may linger when a new one comes */

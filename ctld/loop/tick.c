@@ -10,6 +10,7 @@
 
 #include "common/base/failpoint.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "ctld/core/core.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/commit_gate.h"
@@ -283,15 +284,10 @@ void tick_free(struct tick *t)
 			tick_work_drop(item->work, item->arg);
 			free(item);
 		}
-	if (t->beat)
-		event_free(t->beat);
-	if (t->timer)
-		event_free(t->timer);
-	if (t->late)
-		event_free(t->late);
-	if (t->age)
-		event_free(t->age);
-	if (t->tidy)
-		event_free(t->tidy);
+	event_end(t->beat);
+	event_end(t->timer);
+	event_end(t->late);
+	event_end(t->age);
+	event_end(t->tidy);
 	free(t);
 }

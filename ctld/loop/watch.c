@@ -6,6 +6,7 @@
 #include <event2/event.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "ctld/ctld.h"
 #include "ctld/loop/calls.h"
 
@@ -114,10 +115,8 @@ void watch_free(struct watch *w)
 {
 	if (!w)
 		return;
-	if (w->timer)
-		event_free(w->timer);
-	if (w->pace)
-		event_free(w->pace);
+	event_end(w->timer);
+	event_end(w->pace);
 	free(w->changes);
 	free(w);
 }

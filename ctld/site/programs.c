@@ -15,7 +15,9 @@
 
 #include <event2/event.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 
 #define SAID_MAX 160
 
@@ -57,12 +59,9 @@ struct programs *programs_new(
 
 static void close_output(struct program *p)
 {
-	if (p->hear)
-		event_free(p->hear);
+	event_end(p->hear);
 	p->hear = NULL;
-	if (p->out >= 0)
-		close(p->out);
-	p->out = -1;
+	fd_drop(&p->out);
 }
 
 /* All of it is read, so that it is not held up; the beginning is kept. */
@@ -92,12 +91,9 @@ static void forget(struct program *p)
 	close_output(p);
 	LIST_REMOVE(p, next);
 	p->programs->n--;
-	if (p->pidfd >= 0)
-		close(p->pidfd);
-	if (p->ended)
-		event_free(p->ended);
-	if (p->late)
-		event_free(p->late);
+	fd_close(p->pidfd);
+	event_end(p->ended);
+	event_end(p->late);
 	free(p);
 }
 

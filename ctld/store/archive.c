@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/records/job.h"
 #include "ctld/core/rows/row_codec.h"
@@ -64,8 +65,7 @@ static int make_file(const char *dir, const char *path, struct error *err)
 		rc = error_set(err, ERR_USAGE, "%s: is not a file of the controller's user", path);
 	else
 		rc = check_not_ours(dir, path, &st, err);
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define SLICE_PAGES 256 /* 1 MiB: about a millisecond */
@@ -63,9 +64,7 @@ static void backup_end(struct backup *backup)
 	backup->copy = NULL;
 	backup->to = NULL;
 	backup->pages = NULL;
-	if (backup->fd >= 0)
-		close(backup->fd);
-	backup->fd = -1;
+	fd_drop(&backup->fd);
 	if (backup->is_begun)
 		remove_partial(backup);
 	backup->is_begun = false;

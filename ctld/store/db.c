@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "ctld/core/rows/row_codec.h"
@@ -632,8 +633,7 @@ int db_sync_folder(const char *path, struct error *err)
 
 	if (rc < 0)
 		error_set(err, ERR_SYSTEM, "%s: %s", copy, strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	free(copy);
 	return rc;
 }

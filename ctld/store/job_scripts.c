@@ -27,9 +27,7 @@ static void stored_note(struct state *state, uint32_t uid, int64_t bytes)
 		told->stored[told->n_stored - 1].bytes += bytes;
 		return;
 	}
-	told->stored =
-	        xgrow(told->stored, told->n_stored, &told->stored_cap, sizeof(*told->stored));
-	told->stored[told->n_stored++] = (struct store_stored){ uid, bytes };
+	*XADD(told->stored, told->n_stored, told->stored_cap) = (struct store_stored){ uid, bytes };
 }
 
 static int compare_stored(const void *a, const void *b)

@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "ctld/store/db.h"
 
@@ -167,10 +168,8 @@ void state_dir_close(struct state_dir *home)
 {
 	if (!home)
 		return;
-	if (home->lock_fd >= 0)
-		close(home->lock_fd);
-	if (home->dir_fd >= 0)
-		close(home->dir_fd);
+	fd_close(home->lock_fd);
+	fd_close(home->dir_fd);
 	free(home->dir);
 	free(home->state_path);
 	free(home->history_path);

@@ -22,7 +22,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "ctld/store/backup.h"
 #include "ctld/store/commit_and_chores.h"
 
@@ -599,10 +601,8 @@ void store_close(struct store *store)
 		stop_thread(store);
 	if (store->phase == PHASE_FINISHED)
 		finish_commit(store);
-	if (store->wakeup)
-		event_free(store->wakeup);
-	if (store->wakeup_fd >= 0)
-		close(store->wakeup_fd);
+	event_end(store->wakeup);
+	fd_close(store->wakeup_fd);
 	backup_free(store->copying.backup);
 	store_work_close(store->work);
 	blob_set_clear(&store->commit.wanted);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "ctld/store/db.h"
 
 #define STEPS             20000 /* of SQLite's machine, between two calls of a progress */
@@ -69,8 +70,7 @@ static const struct sql_schema *schema_of(const char *path)
 	uint32_t number = (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 |
 	                  id[3];
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return n == (ssize_t)sizeof(id) && number == (uint32_t)sql_history_schema.application_id
 	               ? &sql_history_schema
 	               : &sql_state_schema;

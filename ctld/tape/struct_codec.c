@@ -18,8 +18,7 @@ const struct form form_text = FORM("text", const char *, text_fields);
 
 static void *pool_take(struct pool *p, size_t n, size_t size)
 {
-	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
-	return p->v[p->n++] = xcalloc(n, size);
+	return *XADD(p->v, p->n, p->size) = xcalloc(n, size);
 }
 
 void pool_empty(struct pool *p)

@@ -12,8 +12,7 @@
 
 void nameset_add(struct nameset *names, const char *name)
 {
-	names->v = xgrow(names->v, names->n, &names->room, sizeof(*names->v));
-	names->v[names->n++] = xstrdup(name);
+	*XADD(names->v, names->n, names->room) = xstrdup(name);
 }
 
 void nameset_add_all(struct nameset *names, char *const *v, size_t n)

@@ -14,6 +14,8 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "noded/confine/mps_pool.h"
 
 #include <dirent.h>
@@ -106,8 +108,7 @@ static void close_orders(const struct waiting_starts *q)
 	for (const struct waiting_start *w = q->first; w; w = w->next) {
 		const struct start_waiter *s = (const struct start_waiter *)w;
 
-		if (s->order >= 0)
-			close(s->order);
+		fd_close(s->order);
 	}
 }
 
@@ -270,8 +271,7 @@ static void stop_daemon(struct mps_daemon *d)
 	d->state = DAEMON_STOPPING;
 	if (order < 0 || start_task(d, order, &err) < 0)
 		daemon_stopped(d, err.text);
-	if (order >= 0)
-		close(order);
+	fd_close(order);
 	free(dir);
 	free(leaf);
 }
@@ -324,9 +324,7 @@ static int make_start_order(
 
 	fill_order(d, &o, dir, leaf);
 	o.timeout_ms = START_MS;
-	o.gid = wish->user->gid;
-	o.n_groups = wish->user->n_groups;
-	o.groups = wish->user->groups;
+	COPY_FIELDS(&o, wish->user, gid, n_groups, groups);
 	o.gpu_uuid = (char *)(uintptr_t)wish->gpu_uuid;
 	for (size_t i = 0; i < wish->n_devices; i++) {
 		list[i] = &devices[i];

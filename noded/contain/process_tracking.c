@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/cgroupfs.h"
@@ -318,10 +319,8 @@ void contain_free(struct contain *c)
 {
 	if (!c)
 		return;
-	if (c->events >= 0)
-		close(c->events);
-	if (c->dirfd >= 0)
-		close(c->dirfd);
+	fd_close(c->events);
+	fd_close(c->dirfd);
 	free(c->path);
 	free(c);
 }
@@ -355,8 +354,7 @@ static size_t list_cgroup(const struct contain *c, struct proc **list)
 
 	*list = NULL;
 	while (f && fscanf(f, "%d", &pid) == 1) {
-		*list = xgrow(*list, n, &cap, sizeof(**list));
-		(*list)[n++] = (struct proc){ (pid_t)pid, proc_ticks((pid_t)pid) };
+		*XADD(*list, n, cap) = (struct proc){ (pid_t)pid, proc_ticks((pid_t)pid) };
 	}
 	if (f)
 		fclose(f);
@@ -631,8 +629,7 @@ static int remove_below(int dirfd, unsigned depth)
 		sub = openat(dirfd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (sub >= 0 && depth > 0)
 			remove_below(sub, depth - 1);
-		if (sub >= 0)
-			close(sub);
+		fd_close(sub);
 		unlinkat(dirfd, e->d_name, AT_REMOVEDIR);
 	}
 	closedir(d);

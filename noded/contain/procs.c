@@ -239,8 +239,7 @@ static ssize_t list_all(struct entry **list, const uid_t *uid)
 		}
 		if (uid && !is_of((pid_t)atoi(e->d_name), *uid))
 			continue;
-		v = xgrow(v, n, &cap, sizeof(*v));
-		v[n++] = (struct entry){ .pid = (pid_t)atoi(e->d_name),
+		*XADD(v, n, cap) = (struct entry){ .pid = (pid_t)atoi(e->d_name),
 			.ppid = st.ppid,
 			.ticks = st.ticks,
 			.thread = living_thread((pid_t)atoi(e->d_name), &st) };

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define STATUS_MAX  8192
@@ -90,8 +91,7 @@ static bool read_memory(pid_t pid, uint64_t where, uint64_t *value)
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	}
 	close(ends[0]);
-	if (pidfd >= 0)
-		close(pidfd);
+	fd_close(pidfd);
 	return got;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "noded/core/agent_impl.h"
 
@@ -60,8 +61,7 @@ static void move(struct agent *agent, struct run *run, enum agent_run_state to)
 
 void *agent_keep(struct agent *agent, void *memory)
 {
-	agent->kept = xgrow(agent->kept, agent->n_kept, &agent->kept_room, sizeof(*agent->kept));
-	agent->kept[agent->n_kept++] = memory;
+	*XADD(agent->kept, agent->n_kept, agent->kept_room) = memory;
 	return memory;
 }
 
@@ -272,10 +272,7 @@ static void on_signal(struct agent *agent, const struct agent_event *event, stru
 	        !may_be_alive(agent, event->signal.run))
 		return;
 	e = agent_effect_new(agent, AGENT_TELL_SIGNAL);
-	e->signal.run = event->signal.run;
-	e->signal.epoch = event->signal.epoch;
-	e->signal.signal = event->signal.signal;
-	e->signal.script_only = event->signal.script_only;
+	COPY_FIELDS(&e->signal, &event->signal, run, epoch, signal, script_only);
 }
 
 static void on_forget(struct agent *agent, const struct agent_event *event, struct clocks now)
@@ -591,14 +588,8 @@ void agent_stats(const struct agent *agent, struct agent_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	for (int state = 0; state < AGENT_RUN_STATES; state++)
 		stats->runs[state] = agent_runs_count(agent->runs, state);
-	stats->session = agent->session;
-	stats->launcher_up = agent->launcher_up;
-	stats->registered = agent->registered;
-	stats->stale = agent->stale;
-	stats->max_epoch = agent->max_epoch;
-	stats->max_job = agent->max_job;
-	stats->orders_obeyed = agent->orders_obeyed;
-	stats->orders_ignored = agent->orders_ignored;
+	COPY_FIELDS(stats, agent, session, launcher_up, registered, stale, max_epoch, max_job,
+	        orders_obeyed, orders_ignored);
 }
 
 bool agent_state_is_final(enum agent_run_state state)

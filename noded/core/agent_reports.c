@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
+#include "common/base/each.h"
 #include "noded/core/agent_impl.h"
 
 void agent_mark_unsent(struct agent *agent, struct run *run)
@@ -93,11 +94,7 @@ static void send_register(struct agent *agent, struct clocks now)
 	agent->register_sent = true;
 	agent->register_deadline = now.mono + AGENT_REGISTER_TIMEOUT;
 	e->session = agent->session;
-	e->reg.incarnation = agent->incarnation;
-	e->reg.boot_id = agent->boot_id;
-	e->reg.containment = agent->containment;
-	e->reg.max_epoch = agent->max_epoch;
-	e->reg.max_job = agent->max_job;
+	COPY_FIELDS(&e->reg, agent, incarnation, boot_id, containment, max_epoch, max_job);
 	e->reg.runs = reports;
 	e->reg.n_runs = gather_reports(agent, reports, now);
 	e->reg.more_runs = agent->any_unsent;

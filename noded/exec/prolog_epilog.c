@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/private_mounts.h"
@@ -124,9 +125,7 @@ static void read_said(struct waiting *w)
 		memcpy(w->said + w->said_len, b, room);
 		w->said_len += room;
 	}
-	if (w->out >= 0)
-		close(w->out);
-	w->out = -1;
+	fd_drop(&w->out);
 }
 
 static void reap(struct waiting *w)
@@ -220,10 +219,8 @@ static void explain(const struct program_run *what, const struct waiting *w, boo
 
 static void finish(struct waiting *w)
 {
-	if (w->out >= 0)
-		close(w->out);
-	if (w->pidfd >= 0)
-		close(w->pidfd);
+	fd_close(w->out);
+	fd_close(w->pidfd);
 	if (w->leaf)
 		contain_remove(w->leaf);
 	contain_free(w->leaf);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "common/base/fd_close.h"
 
 #define MEMORY_FD 4
 #define HIGH_FD   16 /* above the descriptors that are passed on */
@@ -71,9 +74,7 @@ void *driver_process_memory_new(size_t size, int *fd)
 	if (memory != MAP_FAILED)
 		return memory;
 	saved = errno;
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	fd_drop(fd);
 	errno = saved;
 	return NULL;
 }
@@ -122,8 +123,7 @@ int driver_process_start(
 	snprintf(text, sizeof(text), "%" PRIu64, number);
 	e = e ? e : spawn(argv, high[0], high[1], pid);
 	for (size_t i = 0; i < 2; i++)
-		if (high[i] >= 0)
-			close(high[i]);
+		fd_close(high[i]);
 	if (!e) {
 		pidfd = (int)syscall(SYS_pidfd_open, *pid, 0);
 		e = errno;
@@ -132,4 +132,11 @@ int driver_process_start(
 	}
 	errno = e;
 	return pidfd;
+}
+
+bool driver_process_wait(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
 }

@@ -12,6 +12,7 @@
 #ifndef NODED_DRIVER_PROCESS_H
 #define NODED_DRIVER_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -47,5 +48,9 @@ void *driver_process_memory_new(size_t size, int *fd);
  * it. */
 int driver_process_start(
         enum driver_process_kind kind, uint64_t number, int parent, int memory, pid_t *pid);
+
+/* Wait for at most `ms` until the pidfd of a helper tells of its end, or its pipe or socket has
+ * something to read. False: it has not, or a signal came. */
+bool driver_process_wait(int fd, int ms);
 
 #endif

@@ -158,20 +158,15 @@ static void ask_link(struct looker *l, nvml_device device, unsigned link, struct
 	gpu->n_links++;
 }
 
-static enum gpu_recovery recovery_of(unsigned action)
-{
-	switch (action) {
-	case NVML_RECOVERY_RESET:
-	case NVML_RECOVERY_DRAIN_AND_RESET:
-	case NVML_RECOVERY_BUS_RESET:
-		return GPU_RECOVERY_RESET;
-	case NVML_RECOVERY_REBOOT:
-	case NVML_RECOVERY_SYSTEM_REBOOT:
-		return GPU_RECOVERY_BOOT;
-	default: /* none, or programs must end: no reset is needed */
-		return GPU_RECOVERY_NONE;
-	}
-}
+/* By NVML's action. Others are none, or programs must end: no reset is needed. */
+static const enum gpu_recovery recoveries[] = {
+	[NVML_RECOVERY_RESET] = GPU_RECOVERY_RESET,
+	[NVML_RECOVERY_DRAIN_AND_RESET] = GPU_RECOVERY_RESET,
+	[NVML_RECOVERY_BUS_RESET] = GPU_RECOVERY_RESET,
+	[NVML_RECOVERY_REBOOT] = GPU_RECOVERY_BOOT,
+	[NVML_RECOVERY_SYSTEM_REBOOT] = GPU_RECOVERY_BOOT,
+};
+#define N_RECOVERIES (sizeof(recoveries) / sizeof(recoveries[0]))
 
 /* What recovers the GPU, as far as this driver says: drivers before 560 only refuse calls. */
 static enum gpu_recovery ask_recovery(struct looker *l, nvml_device device)
@@ -183,7 +178,7 @@ static enum gpu_recovery ask_recovery(struct looker *l, nvml_device device)
 	if (ASK(l, nvmlDeviceGetFieldValues, device, (int)n, v) != NVML_SUCCESS)
 		return GPU_RECOVERY_NONE;
 	if (v[0].result == NVML_SUCCESS)
-		return recovery_of(v[0].value.u);
+		return v[0].value.u < N_RECOVERIES ? recoveries[v[0].value.u] : GPU_RECOVERY_NONE;
 	for (unsigned i = 1; i < n; i++) {
 		if (v[i].result == NVML_SUCCESS && v[i].value.u)
 			return GPU_RECOVERY_RESET;
@@ -343,25 +338,15 @@ static void find_between(struct looker *l)
 	}
 }
 
-/* From NVML's values. NEAR_UNKNOWN: it is none of them. */
-static enum near_level level_of(int ancestor)
-{
-	switch (ancestor) {
-	case NVML_TOPOLOGY_INTERNAL:
-	case NVML_TOPOLOGY_SINGLE:
-		return NEAR_PIX;
-	case NVML_TOPOLOGY_MULTIPLE:
-		return NEAR_PXB;
-	case NVML_TOPOLOGY_HOSTBRIDGE:
-		return NEAR_PHB;
-	case NVML_TOPOLOGY_NODE:
-		return NEAR_NODE;
-	case NVML_TOPOLOGY_SYSTEM:
-		return NEAR_SYS;
-	default:
-		return NEAR_UNKNOWN;
-	}
-}
+/* By NVML's level. NEAR_UNKNOWN, 0: it is none of them. */
+static const uint8_t levels[] = {
+	[NVML_TOPOLOGY_INTERNAL] = NEAR_PIX,
+	[NVML_TOPOLOGY_SINGLE] = NEAR_PIX,
+	[NVML_TOPOLOGY_MULTIPLE] = NEAR_PXB,
+	[NVML_TOPOLOGY_HOSTBRIDGE] = NEAR_PHB,
+	[NVML_TOPOLOGY_NODE] = NEAR_NODE,
+	[NVML_TOPOLOGY_SYSTEM] = NEAR_SYS,
+};
 
 /* From the driver, for the GPUs that it knows. Each pair is queried once, so answers cannot
  * contradict each other. */
@@ -375,8 +360,8 @@ static void ask_between(struct looker *l)
 			        ASK(l, nvmlDeviceGetTopologyCommonAncestor, l->devices[a],
 			                l->devices[b], &ancestor) != NVML_SUCCESS)
 				continue;
-			if (level_of(ancestor) != NEAR_UNKNOWN)
-				l->out->between[a][b] = (uint8_t)level_of(ancestor);
+			if (ancestor >= 0 && (size_t)ancestor < sizeof(levels) && levels[ancestor])
+				l->out->between[a][b] = levels[ancestor];
 		}
 	}
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/gpu/driver_process.h"
 #include "noded/gpu/nvml_discovery.h"
@@ -62,20 +63,6 @@ struct gpu_probe *gpu_probe_new(const char *root, unsigned timeout_ms)
 	return p;
 }
 
-static bool has_ended(int fd, int ms)
-{
-	struct pollfd ended = { .fd = fd, .events = POLLIN };
-
-	return poll(&ended, 1, ms) == 1;
-}
-
-static void close_if(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 /* --- the child ------------------------------------------------------------------------------- */
 
 void driver_process_probe(uint64_t number)
@@ -119,12 +106,12 @@ static int start_child(struct gpu_probe *p, struct error *err)
 	}
 	if (p->pidfd < 0) {
 		error_set(err, ERR_SYSTEM, "cannot look at the GPUs: %s", strerror(errno));
-		close_if(&ends[0]);
+		fd_drop(&ends[0]);
 		unmap(p);
 	}
 	p->pipe = ends[0];
-	close_if(&ends[1]);
-	close_if(&memory);
+	fd_drop(&ends[1]);
+	fd_drop(&memory);
 	return p->pidfd < 0 ? -1 : 0;
 }
 
@@ -134,10 +121,10 @@ static bool end_child(struct gpu_probe *p)
 	bool gone;
 
 	syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
-	gone = has_ended(p->pidfd, KILL_WAIT_MS);
+	gone = driver_process_wait(p->pidfd, KILL_WAIT_MS);
 	if (gone)
 		waitpid(p->pid, NULL, WNOHANG);
-	close_if(&p->pipe);
+	fd_drop(&p->pipe);
 	return gone;
 }
 
@@ -148,10 +135,10 @@ void gpu_probe_free(struct gpu_probe *p)
 	if (p->shared)
 		end_child(p);
 	unmap(p);
-	close_if(&p->pidfd);
-	close_if(&p->stuck);
+	fd_drop(&p->pidfd);
+	fd_drop(&p->stuck);
 	for (uint32_t i = 0; i < p->n_left; i++)
-		close_if(&p->left[i].pidfd);
+		fd_drop(&p->left[i].pidfd);
 	free(p);
 }
 
@@ -161,8 +148,8 @@ static void review_left(struct gpu_probe *p)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->n_left; i++) {
-		if (p->left[i].pidfd < 0 || has_ended(p->left[i].pidfd, 0))
-			close_if(&p->left[i].pidfd);
+		if (p->left[i].pidfd < 0 || driver_process_wait(p->left[i].pidfd, 0))
+			fd_drop(&p->left[i].pidfd);
 		else
 			p->left[n++] = p->left[i];
 	}
@@ -172,11 +159,11 @@ static void review_left(struct gpu_probe *p)
 int gpu_probe_start(struct gpu_probe *p, struct error *err)
 {
 	review_left(p);
-	if (p->stuck >= 0 && !has_ended(p->stuck, 0))
+	if (p->stuck >= 0 && !driver_process_wait(p->stuck, 0))
 		return error_set(err, ERR_SYSTEM,
 		        "cannot look at the GPUs: %s, and cannot be killed; no other is started",
 		        p->why);
-	close_if(&p->stuck);
+	fd_drop(&p->stuck);
 	return start_child(p, err);
 }
 
@@ -233,7 +220,7 @@ static void take_copy(struct gpus *to, const struct gpus *from)
 
 bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 {
-	bool hung = !has_ended(p->pipe, 0), done = p->shared->done || p->shared->at.enough;
+	bool hung = !driver_process_wait(p->pipe, 0), done = p->shared->done || p->shared->at.enough;
 	struct discover_at at = p->shared->at;
 	bool gone = end_child(p);
 	struct error err;
@@ -244,7 +231,7 @@ bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 		take_copy(out, &p->shared->gpus);
 	unmap(p);
 	if (!done && leave_out(p, &at, hung, gone)) {
-		close_if(&p->pidfd);
+		fd_drop(&p->pidfd);
 		if (start_child(p, &err) == 0)
 			return false;
 	}
@@ -258,7 +245,7 @@ bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 		p->stuck = p->pidfd;
 		p->pidfd = -1;
 	}
-	close_if(&p->pidfd);
+	fd_drop(&p->pidfd);
 	if ((unsigned)out->state > GPUS_TROUBLE)
 		out->state = GPUS_TROUBLE;
 	gpus_settle(out);

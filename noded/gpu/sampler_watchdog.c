@@ -2,7 +2,6 @@
 #include "noded/gpu/sampler_watchdog.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/gpu/driver_process.h"
 
@@ -52,20 +52,6 @@ struct gpu_sampler *gpu_sampler_new(void)
 
 	s->sock = s->pidfd = s->stuck_in_all = -1;
 	return s;
-}
-
-static void close_if(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-static bool readable(int fd, int ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, ms) == 1;
 }
 
 /* --- the child ------------------------------------------------------------------------------- */
@@ -115,7 +101,7 @@ static uint64_t not_to_be_asked(struct gpu_sampler *s)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_stuck; i++) {
-		if (readable(s->stuck[i].pidfd, 0)) {
+		if (driver_process_wait(s->stuck[i].pidfd, 0)) {
 			close(s->stuck[i].pidfd);
 			continue;
 		}
@@ -131,10 +117,10 @@ static int start_child(struct gpu_sampler *s, struct error *err)
 	uint64_t skip = not_to_be_asked(s);
 	int ends[2] = { -1, -1 }, memory;
 
-	if (s->stuck_in_all >= 0 && !readable(s->stuck_in_all, 0))
+	if (s->stuck_in_all >= 0 && !driver_process_wait(s->stuck_in_all, 0))
 		return error_set(err, ERR_SYSTEM,
 		        "cannot watch the GPUs: who did hangs in the kernel and cannot be killed");
-	close_if(&s->stuck_in_all);
+	fd_drop(&s->stuck_in_all);
 	s->shared = driver_process_memory_new(sizeof(*s->shared), &memory);
 	if (s->shared && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
 		s->shared->at.gpu = DISCOVER_NO_GPU;
@@ -143,12 +129,12 @@ static int start_child(struct gpu_sampler *s, struct error *err)
 	}
 	if (s->pidfd < 0) {
 		error_set(err, ERR_SYSTEM, "cannot watch the GPUs: %s", strerror(errno));
-		close_if(&ends[0]);
+		fd_drop(&ends[0]);
 		unmap(s);
 	}
 	s->sock = ends[0];
-	close_if(&ends[1]);
-	close_if(&memory);
+	fd_drop(&ends[1]);
+	fd_drop(&memory);
 	return s->pidfd < 0 ? -1 : 0;
 }
 
@@ -160,12 +146,12 @@ static bool end_child(struct gpu_sampler *s)
 	if (!s->shared)
 		return true;
 	syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
-	gone = readable(s->pidfd, KILL_WAIT_MS);
+	gone = driver_process_wait(s->pidfd, KILL_WAIT_MS);
 	if (gone) {
 		waitpid(s->pid, NULL, WNOHANG);
-		close_if(&s->pidfd);
+		fd_drop(&s->pidfd);
 	}
-	close_if(&s->sock);
+	fd_drop(&s->sock);
 	s->asked = false;
 	unmap(s);
 	return gone;
@@ -177,7 +163,7 @@ static void leave_alone(struct gpu_sampler *s, uint32_t gpu)
 	if (gpu < GPUS_HOST_MAX && s->n_stuck < GPUS_HOST_MAX) {
 		s->stuck[s->n_stuck++] = (struct stuck){ gpu, s->pidfd };
 	} else {
-		close_if(&s->stuck_in_all);
+		fd_drop(&s->stuck_in_all);
 		s->stuck_in_all = s->pidfd;
 	}
 	s->pidfd = -1;
@@ -248,7 +234,7 @@ const struct gpu_uses *gpu_sampler_take(struct gpu_sampler *s, char *trouble, si
 		gpu_uses_settle(s->answer);
 		return s->answer;
 	}
-	hung = !readable(s->sock, 0);
+	hung = !driver_process_wait(s->sock, 0);
 	give_up_child(s, hung, trouble, size);
 	return NULL;
 }
@@ -281,6 +267,6 @@ void gpu_sampler_free(struct gpu_sampler *s)
 	gpu_sampler_rest(s);
 	for (uint32_t i = 0; i < s->n_stuck; i++)
 		close(s->stuck[i].pidfd);
-	close_if(&s->stuck_in_all);
+	fd_drop(&s->stuck_in_all);
 	free(s);
 }

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
 #include "noded/launcher/launch_record.h"
 
 #include <assert.h>
@@ -148,27 +149,14 @@ static Gpusched__RunReport *make_report(const struct launch *s, struct launch_pa
 	if (s->spec->service)
 		r.replica = &replica;
 
-	owner.user = o->user;
-	owner.account = o->account;
-	owner.partition = o->partition;
-	owner.qos = o->qos;
-	owner.name = s->spec->name;
-	owner.array = s->spec->array;
-	owner.gid = s->spec->gid;
+	COPY_FIELDS(&owner, o, user, account, partition, qos);
+	COPY_FIELDS(&owner, s->spec, name, array, gid);
 	r.owner = &owner;
 	r.run = o->run;
 	r.state = GPUSCHED__RUN_REPORT__STATE__STARTING;
 	r.incarnation = s->l->dirs->incarnation;
-	r.epoch = o->epoch;
-	r.n_gpus = o->n_gpus;
-	r.gpus = o->gpus;
-	r.gpu_type = o->gpu_type;
-	r.cpus = o->cpus;
-	r.mem_mb = o->mem_mb;
-	r.share_charge = o->share_charge;
-	r.share_milli = o->share_milli;
-	r.share_mb = o->share_mb;
-	r.share_burst_mb = o->share_burst_mb;
+	COPY_FIELDS(&r, o, epoch, n_gpus, gpus, gpu_type, cpus, mem_mb, share_charge, share_milli,
+	        share_mb, share_burst_mb);
 	r.uid = s->spec->uid;
 	r.nnodes = o->nnodes;
 	return run_report_copy(&r);
@@ -431,15 +419,9 @@ static void fill_order(
 {
 	const Gpusched__StartRun *o = s->order;
 
-	r->time_limit_s = o->time_limit_s;
-	r->warn_signal = o->warn_signal;
-	r->warn_before_s = o->warn_before_s;
-	r->grace_s = o->grace_s;
-	r->requeue = o->requeue;
+	COPY_FIELDS(r, o, time_limit_s, warn_signal, warn_before_s, grace_s, requeue);
 	r->gpu_mem_mb = o->share_burst_mb ? o->share_burst_mb : o->gpu_mem_mb;
-	r->waited_us = o->waited_us;
-	r->cost_hour_u = o->cost_hour_u;
-	r->currency = o->currency;
+	COPY_FIELDS(r, o, waited_us, cost_hour_u, currency);
 	if (!p->gpus)
 		return;
 	r->n_gpu_uuids = o->n_gpu_uuids;

@@ -18,10 +18,12 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
 #include "common/job/run.h"
+#include "common/net/event_end.h"
 #include "common/net/munge.h"
 #include "common/net/worker.h"
 #include "noded/confine/containment_active.h"
@@ -135,8 +137,7 @@ static struct launcher_options *copy_options(const struct launcher_options *from
 
 static void close_if(int fd)
 {
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 }
 
 static struct launcher_loop *loop_new(void)
@@ -147,18 +148,12 @@ static struct launcher_loop *loop_new(void)
 	return loop;
 }
 
-static void free_event(struct event *event)
-{
-	if (event)
-		event_free(event);
-}
-
 static void loop_free_events(struct launcher_loop *loop)
 {
-	free_event(loop->news_event);
-	free_event(loop->state_event);
-	free_event(loop->child_event);
-	free_event(loop->hup_event);
+	event_end(loop->news_event);
+	event_end(loop->state_event);
+	event_end(loop->child_event);
+	event_end(loop->hup_event);
 }
 
 static void loop_free(struct launcher_loop *loop)

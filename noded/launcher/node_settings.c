@@ -19,6 +19,7 @@
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
+#include "common/net/event_end.h"
 #include "noded/confine/containment_active.h"
 #include "noded/confine/effective_limits.h"
 #include "noded/launcher/node_report.h"
@@ -75,8 +76,7 @@ void settings_free(struct settings *s)
 {
 	if (!s)
 		return;
-	if (s->recheck)
-		event_free(s->recheck);
+	event_end(s->recheck);
 	free_told(s);
 	free(s);
 }

@@ -32,6 +32,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -133,8 +134,7 @@ static bool is_locked(int dir)
 	int fd = openat(dir, RECORD_LAUNCH, O_RDONLY | O_CLOEXEC);
 	bool locked = fd < 0 ? errno != ENOENT : flock(fd, LOCK_EX | LOCK_NB) < 0;
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return locked;
 }
 

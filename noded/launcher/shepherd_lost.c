@@ -20,6 +20,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -215,10 +216,8 @@ static void start_after(struct run *r)
 		else
 			log_error("run %s: %s", r->name, err.text);
 	}
-	if (fd >= 0)
-		close(fd);
-	if (dir >= 0)
-		close(dir);
+	fd_close(fd);
+	fd_close(dir);
 	free(path);
 	if (pidfd < 0)
 		return;
@@ -263,8 +262,7 @@ static bool was_forked(const struct run *r)
 	                      ? errno != ENOENT
 	                      : (st.st_mode & 0777) == RECORD_MODE_FORKED;
 
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 	return forked;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/launcher/stream_grants.h"
@@ -57,8 +58,7 @@ int ghold_start(struct launcher *l, const char *name, const Gpusched__LaunchReco
 	        (fds[2] = spawn_grant(&g.base, err)) >= 0)
 		rc = spawn_helper(l, "ghold", fds, 3, err);
 	for (size_t i = 0; i < 3; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		fd_close(fds[i]);
 	if (rc == 0)
 		return pair[1];
 	close(pair[1]);

@@ -31,6 +31,7 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
@@ -220,8 +221,7 @@ take_back:
 		count_start(s, -1, NULL);
 out:
 	for (size_t i = 0; i < 3; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		fd_close(fds[i]);
 	return r;
 }
 
@@ -245,8 +245,7 @@ static void launch_run(struct start *s, const struct node_user *user)
 		else
 			r = launch_in_dir(s, user, p, dir, &pid, &node, &err);
 	}
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 	if (r < 0) {
 		run_remove_rundir(s->l, run->name);
 		run->gpus = 0;

@@ -25,9 +25,11 @@
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/job/run.h"
+#include "common/net/event_end.h"
 #include "noded/record/fdpass.h"
 #include "noded/record/inherit.h"
 #include "noded/record/record.h"
@@ -65,8 +67,7 @@ struct template_client {
 static void wanted_free(struct wanted *w)
 {
 	for (size_t i = 0; i < TEMPLATE_FDS; i++)
-		if (w->fds[i] >= 0)
-			close(w->fds[i]);
+		fd_close(w->fds[i]);
 	free(w->path);
 	free(w);
 }
@@ -130,14 +131,12 @@ static void execute_wanted(struct template_client *t, struct wanted *w)
 /* A template ends by itself when its socket is closed; one that hangs must be killed. */
 static void drop_template(struct template_client *t)
 {
-	if (t->answer)
-		event_free(t->answer);
+	event_end(t->answer);
 	if (t->pidfd >= 0) {
 		syscall(SYS_pidfd_send_signal, t->pidfd, SIGKILL, NULL, 0);
 		close(t->pidfd);
 	}
-	if (t->fd >= 0)
-		close(t->fd);
+	fd_close(t->fd);
 	evtimer_del(t->late);
 	t->answer = NULL;
 	t->pidfd = t->fd = -1;

@@ -8,6 +8,8 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "noded/launcher/stream_grants.h"
 
 #include <errno.h>
@@ -127,18 +129,8 @@ void streams_owner(const Gpusched__LaunchRecord *r, Gpusched__OutputRecord *o)
 {
 	gpusched__output_record__init(o);
 	o->uid = r->report->uid;
-	o->gid = r->gid;
-	o->n_groups = r->n_groups;
-	o->groups = r->groups;
-	o->switch_user = r->switch_user;
-	o->cwd = r->cwd;
-	o->output = r->output;
-	o->error = r->error;
-	o->interactive = r->interactive;
-	o->append = r->append;
-	o->run_dir = r->run_dir;
-	o->steps = r->steps;
-	o->show_output = r->show_output;
+	COPY_FIELDS(o, r, gid, n_groups, groups, switch_user, cwd, output, error, interactive,
+	        append, run_dir, steps, show_output);
 }
 
 void streams_remember(struct launcher *l, const char *name, const Gpusched__LaunchRecord *r)
@@ -263,13 +255,11 @@ static int start_tap(const struct stream_ask *ask, const struct mcred *cred,
 	fds[1] = spawn_grant(&g.base, err);
 	if (fds[1] >= 0 && spawn_helper(ask->l, "gtap", fds, 3, err) == 0)
 		rc = send_descriptor(ask->l, &ask->stream, sizeof(ask->stream), pair[0], err);
-	if (fds[1] >= 0)
-		close(fds[1]);
+	fd_close(fds[1]);
 	close(pair[0]);
 	close(pair[1]);
 out:
-	if (fds[2] >= 0)
-		close(fds[2]);
+	fd_close(fds[2]);
 	return rc;
 }
 

@@ -19,6 +19,7 @@
 #include "common/base/arena.h"
 #include "common/base/backoff.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/session.h"
 
 enum link_state { LINK_IDLE, LINK_QUEUED, LINK_DIALLING, LINK_UP, LINK_WAITING };
@@ -253,8 +254,7 @@ void net_free(struct net *net)
 		return;
 	sessions_free(net->sessions);
 	arena_free(net->arena);
-	if (net->turn)
-		event_free(net->turn);
+	event_end(net->turn);
 	free(net);
 }
 

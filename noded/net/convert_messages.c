@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/job/runused.h"
 
@@ -68,8 +69,7 @@ void convert_free(struct convert *c)
 
 static void *take_memory(struct convert *c, size_t n, size_t size)
 {
-	c->kept = xgrow(c->kept, c->n, &c->room, sizeof(*c->kept));
-	return c->kept[c->n++] = xcalloc(n, size);
+	return *XADD(c->kept, c->n, c->room) = xcalloc(n, size);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -89,10 +89,7 @@ static Gpusched__RunId *id_to(struct convert *c, struct run_id id)
 	Gpusched__RunId *out = take_memory(c, 1, sizeof(*out));
 
 	gpusched__run_id__init(out);
-	out->job = id.job;
-	out->task = id.task;
-	out->attempt = id.attempt;
-	out->rank = id.rank;
+	COPY_FIELDS(out, &id, job, task, attempt, rank);
 	return out;
 }
 
@@ -259,11 +256,7 @@ static EVENT(hello_event)
 			return -1;
 	}
 	event->kind = AGENT_LAUNCHER_HELLO;
-	event->hello.incarnation = m->incarnation;
-	event->hello.boot_id = m->boot_id;
-	event->hello.containment = m->containment;
-	event->hello.max_epoch = m->max_epoch;
-	event->hello.max_job = m->max_job;
+	COPY_FIELDS(&event->hello, m, incarnation, boot_id, containment, max_epoch, max_job);
 	event->hello.runs = runs;
 	event->hello.n_runs = m->n_runs;
 	return 0;
@@ -282,9 +275,7 @@ static EVENT(registered_event)
 	event->kind = AGENT_REGISTERED;
 	event->registered.epoch = m->epoch;
 	event->registered.wanted = ids_from(c, m->wanted, m->n_wanted);
-	event->registered.n_wanted = m->n_wanted;
-	event->registered.heartbeat_ms = m->heartbeat_ms;
-	event->registered.signature_age_s = m->signature_age_s;
+	COPY_FIELDS(&event->registered, m, n_wanted, heartbeat_ms, signature_age_s);
 	return 0;
 }
 
@@ -327,9 +318,7 @@ static EVENT(signal_event)
 
 	event->kind = AGENT_SIGNAL;
 	event->signal.run = id_from(m->run);
-	event->signal.epoch = m->epoch;
-	event->signal.signal = m->signal;
-	event->signal.script_only = m->script_only;
+	COPY_FIELDS(&event->signal, m, epoch, signal, script_only);
 	return 0;
 }
 
@@ -490,9 +479,7 @@ static MESSAGE(signal_message)
 
 	gpusched__signal_run__init(m);
 	m->run = id_to(c, effect->signal.run);
-	m->epoch = effect->signal.epoch;
-	m->signal = effect->signal.signal;
-	m->script_only = effect->signal.script_only;
+	COPY_FIELDS(m, &effect->signal, epoch, signal, script_only);
 	return &m->base;
 }
 
@@ -502,9 +489,7 @@ static MESSAGE(suspend_message)
 
 	gpusched__suspend_run__init(m);
 	m->run = id_to(c, effect->suspend.run);
-	m->epoch = effect->suspend.epoch;
-	m->suspend = effect->suspend.suspend;
-	m->time_limit_s = effect->suspend.time_limit_s;
+	COPY_FIELDS(m, &effect->suspend, epoch, suspend, time_limit_s);
 	return &m->base;
 }
 

@@ -9,6 +9,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/net/channel.h"
@@ -244,9 +245,7 @@ static void on_open(struct relay *r, const Gpusched__StreamOpen *m)
 	c->early = evbuffer_new();
 	TAILQ_INSERT_TAIL(&r->conns, c, link);
 	r->n++;
-	ask.stream = m->stream;
-	ask.run = m->run;
-	ask.hello = m->hello;
+	COPY_FIELDS(&ask, m, stream, run, hello);
 	r->ops->ask(r->arg, GPUSCHED__MSG_TYPE__MSG_LAUNCHER_STREAM, &ask.base);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 
 #define HEAD_LEN 4
@@ -48,8 +49,7 @@ int order_socket_open(int dirfd, const char *name, struct error *err)
 	                        bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)))
 		return fd;
 	saved = errno;
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return error_set(err, ERR_SYSTEM, "cannot make the socket '%s': %s", name, strerror(saved));
 }
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
@@ -250,8 +251,7 @@ static int read_names(int dirfd, struct names *names)
 	struct run_id run;
 
 	if (!d) {
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	while ((e = readdir(d))) {

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "noded/job/jobenv.h"
 #include "noded/record/record.h"
 
@@ -114,8 +115,7 @@ bool rundir_stat(int rundir, const char *name, struct stat *st)
 	int fd = open_inside(rundir, name, O_PATH);
 	bool there = fd >= 0 && fstat(fd, st) == 0;
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return there;
 }
 
@@ -203,8 +203,7 @@ static int remove_dir_entry(struct removal *r, const char *name)
 	if (fd < 0 && opened_up(r->top, name))
 		fd = rundir_open(r->top, name);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != r->dev) {
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		errno = EXDEV;
 		return -1;
 	}
@@ -222,8 +221,7 @@ static int remove_entries(struct removal *r)
 	int result = 0;
 
 	if (!d) {
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	while ((e = readdir(d))) {

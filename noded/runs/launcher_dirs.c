@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/private_mounts.h"
 #include "noded/exec/site_program_allowed.h"
@@ -66,8 +67,7 @@ static int open_own_dir(int at, const char *name, const char *path, mode_t mode,
 	}
 	return fd;
 error:
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return -1;
 }
 
@@ -105,8 +105,7 @@ static struct launcher_dirs *launcher_dirs_new(void)
 
 static void close_if(int fd)
 {
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 }
 
 void launcher_dirs_free(struct launcher_dirs *p)
@@ -234,8 +233,7 @@ int launcher_dirs_save_incarnation(struct launcher *l, struct error *err)
 	if (fd < 0 || write(fd, l->dirs->incarnation, n) != (ssize_t)n ||
 	        renameat(l->dirs->rundir, tmp, l->dirs->rundir, INCARNATION_FILE) < 0) {
 		fail(err, "cannot write the incarnation in", l->options->rundir);
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return -1;
 	}
 	close(fd);

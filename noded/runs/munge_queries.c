@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "noded/runs/launcher_state.h"
 
 #define RETRY_MS 500
@@ -78,8 +79,7 @@ static void cred_free(struct cred_entry *e)
 		e->waiters = w->next;
 		free(w);
 	}
-	if (e->retry)
-		event_free(e->retry);
+	event_end(e->retry);
 	if (e->known)
 		mcred_clear(&e->cred);
 	free(e->text);

@@ -1,6 +1,7 @@
 /* replica_status.c - see replica_status.h */
 #include "config.h"
 
+#include "common/base/each.h"
 #include "noded/runs/replica_status.h"
 
 #include <event2/event.h>
@@ -65,9 +66,7 @@ static void add_load(struct run *r, void *arg)
 	m->known = load->known;
 	m->running = (double)load->running_milli / 1000;
 	m->waiting = (double)load->waiting_milli / 1000;
-	m->kv_milli = load->kv_milli;
-	m->requests = load->requests;
-	m->tokens = load->tokens;
+	COPY_FIELDS(m, load, kv_milli, requests, tokens);
 	m->time = r->load_time;
 	r->load_changed = false;
 	r->load_sent = b->now;

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "noded/runs/epochs.h"
+#include "common/base/fd_close.h"
 #include "noded/runs/run_life.h"
 
 #include <errno.h>
@@ -118,10 +119,8 @@ static int has_shepherd(const struct run *r)
 		has = 0;
 	else if (fd >= 0 && errno == EWOULDBLOCK)
 		has = 1;
-	if (fd >= 0)
-		close(fd);
-	if (dir >= 0)
-		close(dir);
+	fd_close(fd);
+	fd_close(dir);
 	return has;
 }
 
@@ -139,8 +138,7 @@ void run_forked(struct launcher *l, struct run_id id, pid_t shepherd)
 		follow_pidfd(r, pidfd);
 		return;
 	}
-	if (pidfd >= 0)
-		close(pidfd);
+	fd_close(pidfd);
 	if (has == 0)
 		shepherd_gone(-1, 0, r);
 	else

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "noded/record/order_socket.h"
@@ -37,8 +38,7 @@ void run_send_waiting(struct run *r)
 		free(w->bytes);
 		w->bytes = NULL;
 	}
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 }
 
 void run_pass_on(struct run *r, enum run_order_kind kind, unsigned type, const ProtobufCMessage *m)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/net/worker.h"
@@ -62,8 +63,7 @@ void run_write_exit(struct run *r, const Gpusched__RunReport *report)
 		log_error("run %s: cannot make its record directory: %s", r->name, strerror(errno));
 	else if (record_write(dir, RECORD_EXIT, &report->base, 0, &err) < 0)
 		log_error("run %s: %s", r->name, err.text);
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 }
 
 void run_take_back_use(struct run *r)
@@ -99,8 +99,7 @@ void run_remove_records(const struct run *r)
 		if (i + 1 == usual || i + 1 == all)
 			gone = unlinkat(r->l->dirs->runs, r->name, AT_REMOVEDIR) == 0;
 	}
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 }
 
 /* --- the copy on disk ------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/net/msg.h"
 
@@ -27,10 +28,7 @@ Gpusched__RunReport *run_report_new(struct run_id id)
 	Gpusched__RunReport r = GPUSCHED__RUN_REPORT__INIT;
 	Gpusched__RunId run = GPUSCHED__RUN_ID__INIT;
 
-	run.job = id.job;
-	run.task = id.task;
-	run.attempt = id.attempt;
-	run.rank = id.rank;
+	COPY_FIELDS(&run, &id, job, task, attempt, rank);
 	r.run = &run;
 	return run_report_copy(&r);
 }

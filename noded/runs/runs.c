@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "noded/contain/process_tracking.h"
 #include "noded/runs/agent_channel.h"
 #include "noded/runs/launcher_state.h"
@@ -54,10 +56,8 @@ struct run *run_add(struct launcher *l, struct run_id id)
 
 void run_stop_following(struct run *r)
 {
-	if (r->life)
-		event_free(r->life);
-	if (r->pidfd >= 0)
-		close(r->pidfd);
+	event_end(r->life);
+	fd_close(r->pidfd);
 	r->life = NULL;
 	r->pidfd = -1;
 }
@@ -68,8 +68,7 @@ static void run_free(void *node)
 
 	r->l->hooks->run_freed(r);
 	run_stop_following(r);
-	if (r->timer)
-		event_free(r->timer);
+	event_end(r->timer);
 	contain_free(r->leaf);
 	run_report_free(r->report);
 	for (int k = 0; k < RUN_ORDER_KINDS; k++)

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/launcher_state.h"
@@ -45,8 +46,7 @@ static bool binds(int family, const struct sockaddr *address, socklen_t len)
 			(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 		good = bind(fd, address, len) == 0;
 	}
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return good;
 }
 
@@ -59,8 +59,7 @@ static bool is_free(uint32_t port)
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool has6 = fd >= 0;
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return binds(AF_INET, (const struct sockaddr *)&any, sizeof(any)) &&
 	       (!has6 || binds(AF_INET6, (const struct sockaddr *)&any6, sizeof(any6)));
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "noded/exec/site_program_allowed.h"
 #include "noded/record/inherit.h"
 #include "noded/runs/launcher_options.h"
@@ -46,8 +47,7 @@ void shepherd_task_free(struct shepherd_task *t)
 {
 	if (!t)
 		return;
-	if (t->readable)
-		event_free(t->readable);
+	event_end(t->readable);
 	close(t->fd);
 	free(t);
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
@@ -229,8 +230,7 @@ static int rewrite_file(struct signature_uses *u, struct error *err)
 	/* Synced, so that a power loss does not leave the new name with nothing in it. */
 	if (r < 0 || fsync(fd) < 0 || renameat(u->dirfd, tmp, u->dirfd, SIGNATURE_FILE) < 0) {
 		set_error(err, "rewrite");
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		unlinkat(u->dirfd, tmp, 0);
 		return -1;
 	}
@@ -278,8 +278,7 @@ void signature_uses_free(struct signature_uses *u)
 {
 	if (!u)
 		return;
-	if (u->fd >= 0)
-		close(u->fd);
+	fd_close(u->fd);
 	tdestroy(u->tree, use_free);
 	free(u);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/runs/launcher_options.h"
 #include "noded/runs/launcher_state.h"
@@ -101,8 +102,7 @@ int spawn_program(const char *path, char *const argv[], const int *fds, size_t n
 	if (!e)
 		e = spawn_with(path, argv, high, n, pid);
 	for (size_t i = 0; i < n; i++)
-		if (high[i] >= 0)
-			close(high[i]);
+		fd_close(high[i]);
 	if (e)
 		return error_set(err, ERR_LAUNCH, "cannot start '%s': %s", path, strerror(e));
 	return 0;

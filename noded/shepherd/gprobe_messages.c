@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/each.h"
 #include "common/base/text.h"
 
 #define REQUESTS_MAX 1e9 /* in flight */
@@ -264,9 +265,7 @@ bool replica_fill_load(const struct replica *r, Gpusched__RunLoad *load)
 	load->known = r->load.known;
 	load->running = (double)r->load.running_milli / 1000;
 	load->waiting = (double)r->load.waiting_milli / 1000;
-	load->kv_milli = r->load.kv_milli;
-	load->requests = r->load.requests;
-	load->tokens = r->load.tokens;
+	COPY_FIELDS(load, &r->load, kv_milli, requests, tokens);
 	load->time = r->load_time;
 	return true;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/process_tracking.h"
@@ -132,8 +133,7 @@ static int wait_for(pid_t pid, int64_t deadline_ms)
 		kill(pid, SIGKILL); /* our own child, not waited for yet */
 		ended = end.fd < 0 || poll(&end, 1, KILL_MS) == 1;
 	}
-	if (end.fd >= 0)
-		close(end.fd);
+	fd_close(end.fd);
 	if (!ended)
 		return -1;
 	waitpid(pid, &status, 0);
@@ -159,10 +159,8 @@ static int run(struct mps *m, const char *option, const char *input, int64_t dea
 		r = wait_for(pid, deadline_ms);
 		take_said(m, out);
 	}
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
+	fd_close(in);
+	fd_close(out);
 	return r;
 }
 
@@ -216,8 +214,7 @@ static int make_dir(const struct mps *m, struct error *err)
 		r = 0;
 	if (r < 0)
 		error_set(err, ERR_LAUNCH, "MPS: '%.80s': %s", m->dir, strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return r;
 }
 
@@ -266,8 +263,7 @@ static int stop(struct mps *m, struct error *err)
 	fd = open(dirname(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r == 0 && fd >= 0)
 		rundir_remove(fd, basename(name));
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 out:
 	free(name);
 	free(parent);

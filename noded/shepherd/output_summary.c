@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/units.h"
 #include "noded/contain/private_mounts.h"
 #include "noded/exec/become_user.h"
@@ -270,7 +271,6 @@ void summary_write(const Gpusched__LaunchRecord *launch, const char *text, size_
 	ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (ended.fd < 0 || poll(&ended, 1, WRITE_MS) != 1)
 		kill(pid, SIGKILL); /* our own child, not waited for yet */
-	if (ended.fd >= 0)
-		close(ended.fd);
+	fd_close(ended.fd);
 	waitpid(pid, NULL, WNOHANG); /* if it hangs in the kernel, init reaps it later */
 }

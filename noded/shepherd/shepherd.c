@@ -38,6 +38,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/gpusched.pb-c.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/process_tracking.h"
@@ -82,8 +83,7 @@ static void open_meter(struct shepherd *s)
 	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 
 	s->io = fcntl(fd, F_DUPFD_CLOEXEC, SHEPHERD_HOLD_FD + 1);
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 }
 
 /* Keep only stdin, stdout, stderr and the launcher's descriptors. */

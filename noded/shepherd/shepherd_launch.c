@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "noded/contain/cgroup_limits.h"
 #include "noded/contain/devfilter.h"
 #include "noded/contain/portfilter.h"
@@ -156,8 +157,7 @@ static int fork_child(struct shepherd *s)
 	if (s->main == 0)
 		child_run(&child);
 	close(tell[1]);
-	if (child.probe >= 0)
-		close(child.probe);
+	fd_close(child.probe);
 	for (size_t i = 0; i < s->ends.n; i++)
 		close(s->ends.fds[i]);
 	if (s->main < 0) {

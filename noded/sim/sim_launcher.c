@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define SECONDS_MAX 1000000000
@@ -273,9 +274,7 @@ static void finish(struct sim_launcher *l, struct record *r, struct clocks now)
 	r->report.state = REPORT_ENDED;
 	r->report.end_time = now.wall;
 	r->report.elapsed_us = r->ran ? (uint64_t)(now.mono - r->start) : 0;
-	r->report.exit_code = r->ends.exit_code;
-	r->report.exit_signal = r->ends.exit_signal;
-	r->report.cause = r->ends.cause;
+	COPY_FIELDS(&r->report, &r->ends, exit_code, exit_signal, cause);
 	r->begin_at = r->end_at = NEVER_AT;
 	r->ended = now.mono;
 	l->changed = true;
@@ -319,9 +318,7 @@ static void say_whose(struct record *r, const Gpusched__StartRun *order)
 	if (!r->spec)
 		return;
 	r->report.uid = r->spec->uid;
-	o->gid = r->spec->gid;
-	o->name = r->spec->name;
-	o->array = r->spec->array;
+	COPY_FIELDS(o, r->spec, gid, name, array);
 }
 
 /* In the order of the real launcher's checks. */
@@ -402,12 +399,8 @@ static void start_order(struct sim_launcher *l, const Gpusched__StartRun *order,
 	say_whose(r, order);
 	r->report.epoch = order->epoch;
 	r->report.gpus = gpus_of(order);
-	r->report.cpus = order->cpus;
-	r->report.mem_mb = order->mem_mb;
-	r->report.share_charge = order->share_charge;
-	r->report.share_milli = order->share_milli;
-	r->report.share_mb = order->share_mb;
-	r->report.share_burst_mb = order->share_burst_mb;
+	COPY_FIELDS(&r->report, order, cpus, mem_mb, share_charge, share_milli, share_mb,
+	        share_burst_mb);
 	r->report.nodes = order->nnodes ? order->nnodes : 1;
 	r->limit_s = order->time_limit_s;
 	r->grace_s = order->grace_s;

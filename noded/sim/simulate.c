@@ -14,8 +14,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/daemon.h"
+#include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/munge.h"
 #include "common/net/worker.h"
 #include "noded/net/agent_loop.h"
@@ -221,10 +223,7 @@ static void tell_loads(struct sim_node *sim, struct clocks now)
 		if (r->replica.health != HEALTH_READY || r->state != REPORT_RUNNING)
 			continue;
 		gpusched__run_id__init(&ids[i]);
-		ids[i].job = r->run.job;
-		ids[i].task = r->run.task;
-		ids[i].attempt = r->run.attempt;
-		ids[i].rank = r->run.rank;
+		COPY_FIELDS(&ids[i], &r->run, job, task, attempt, rank);
 		gpusched__run_load__init(&loads[i]);
 		loads[i].run = &ids[i];
 		loads[i].known = true;
@@ -320,21 +319,16 @@ static void unmake(struct simulation *s)
 	for (size_t i = 0; s->nodes && i < s->options->n; i++) {
 		agent_loop_free(s->nodes[i].node);
 		sim_launcher_free(s->nodes[i].launcher);
-		if (s->nodes[i].timer)
-			event_free(s->nodes[i].timer);
+		event_end(s->nodes[i].timer);
 	}
 	free(s->nodes);
 	net_free(s->net);
 	worker_pool_free(s->pool);
 	mcred_ops_free(s->mcred);
-	for (int i = 0; i < N_SIGNALS; i++) {
-		if (s->signals[i])
-			event_free(s->signals[i]);
-	}
-	if (s->count)
-		event_free(s->count);
-	if (s->loads)
-		event_free(s->loads);
+	for (int i = 0; i < N_SIGNALS; i++)
+		event_end(s->signals[i]);
+	event_end(s->count);
+	event_end(s->loads);
 	if (s->base)
 		event_base_free(s->base);
 }

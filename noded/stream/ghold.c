@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "noded/record/fdpass.h"
+#include "common/base/fd_close.h"
 #include "noded/stream/ghold.h"
 
 #include <errno.h>
@@ -173,9 +174,7 @@ static bool is_taken(const struct ring *r)
 /* The output is no longer wanted: later writes of the program fail, as on a closed pipe. */
 static void refuse(struct ring *r)
 {
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = -1;
+	fd_drop(&r->fd);
 	r->refused = true;
 	r->taken = r->sent = r->end;
 }

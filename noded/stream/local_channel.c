@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 
 #define BACKLOG 8
@@ -29,8 +30,7 @@ void local_channel_init(struct local_channel *io, int fd)
 
 void local_channel_close(struct local_channel *io)
 {
-	if (io->fd >= 0)
-		close(io->fd);
+	fd_close(io->fd);
 	local_channel_init(io, -1);
 }
 
@@ -141,8 +141,7 @@ int local_channel_listen(int dirfd, const char *name, struct error *err)
 	        listen(fd, BACKLOG) == 0)
 		return fd;
 	saved = errno;
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return error_set(err, ERR_SYSTEM, "cannot make the socket '%s': %s", name, strerror(saved));
 }
 
@@ -154,8 +153,7 @@ int local_channel_connect(int dirfd, const char *name, struct error *err)
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
 		return fd;
 	saved = errno;
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	if (saved == ENOENT || saved == ECONNREFUSED)
 		return error_set(err, ERR_JOB_STATE,
 		        "nothing holds its input and output: it is over, or not interactive");

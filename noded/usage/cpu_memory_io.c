@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/bisect.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 #include "noded/contain/cgroupfs.h"
 #include "noded/contain/procs.h"
@@ -21,8 +22,7 @@ static ssize_t read_file(const char *path, char *buf, size_t size)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : cgroupfs_read(fd, buf, size);
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return n;
 }
 
@@ -102,8 +102,7 @@ size_t process_usage_pids(const char *leaf, uint32_t **pids)
 	snprintf(path, sizeof(path), "%s/cgroup.procs", leaf);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%" SCNu32, &pid) == 1) {
-		*pids = xgrow(*pids, n, &room, sizeof(**pids));
-		(*pids)[n++] = pid;
+		*XADD(*pids, n, room) = pid;
 	}
 	if (f)
 		fclose(f);
@@ -249,8 +248,7 @@ static size_t add_children(const struct process_scan *s, uint32_t parent, const 
 	for (size_t i = first_of(s, parent); i < s->n && s->v[i].parent == parent; i++) {
 		if (n == s->n) /* ids were reused meanwhile, and the list is circular */
 			break;
-		*list = xgrow(*list, n, room, sizeof(**list));
-		(*list)[n++] = &s->v[i];
+		*XADD(*list, n, *room) = &s->v[i];
 	}
 	return n;
 }

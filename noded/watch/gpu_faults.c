@@ -12,6 +12,8 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
+#include "common/net/event_end.h"
 #include "noded/watch/gpu_faults.h"
 
 #include <event2/event.h>
@@ -102,11 +104,7 @@ static Gpusched__GpuFault **messages(const struct faults *f)
 
 	for (size_t i = 0; i < f->n; i++) {
 		gpusched__gpu_fault__init(&v[i]);
-		v[i].seq = f->v[i].seq;
-		v[i].uuid = f->v[i].uuid;
-		v[i].kind = f->v[i].kind;
-		v[i].code = f->v[i].code;
-		v[i].text = f->v[i].text;
+		COPY_FIELDS(&v[i], &f->v[i], seq, uuid, kind, code, text);
 		v[i].time = f->v[i].wall_us;
 		list[i] = &v[i];
 	}
@@ -441,8 +439,7 @@ static void xid_come(evutil_socket_t fd, short what, void *arg)
 
 static void stop_xids(struct gpu_faults *f)
 {
-	if (f->xid)
-		event_free(f->xid);
+	event_end(f->xid);
 	f->xid = NULL;
 	gpu_events_end(f->events);
 }

@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
+#include "common/net/event_end.h"
 #include "noded/confine/containment_active.h"
 #include "noded/confine/effective_limits.h"
 #include "noded/contain/devfilter.h"
@@ -215,8 +216,7 @@ void gpu_inventory_free(struct gpu_inventory *g)
 {
 	if (!g)
 		return;
-	if (g->ended)
-		event_free(g->ended);
+	event_end(g->ended);
 	event_free(g->again);
 	gpu_probe_free(g->probe);
 	free(g->now);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "noded/gpu/gpus.h"
@@ -156,8 +157,7 @@ static int open_folder(const char *path, struct error *err)
 	} else {
 		return fd;
 	}
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return -1;
 }
 
@@ -202,8 +202,7 @@ static void remove_others(int folder, const struct files *files)
 	struct dirent *e;
 
 	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return;
 	}
 	while ((e = readdir(dir))) {

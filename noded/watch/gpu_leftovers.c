@@ -24,6 +24,7 @@
 #include "common/gpu/gpufault.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
+#include "common/net/event_end.h"
 #include "noded/confine/mps_pool.h"
 #include "noded/contain/procs.h"
 #include "noded/gpu/gpus.h"
@@ -454,8 +455,7 @@ void gpu_leftovers_free(struct gpu_leftovers *f)
 	if (!f)
 		return;
 	waiting_starts_clear(&f->waiters);
-	if (f->answer)
-		event_free(f->answer);
+	event_end(f->answer);
 	event_free(f->again);
 	event_free(f->rest);
 	gpu_sampler_free(f->sampler);

@@ -6,6 +6,8 @@
  */
 #include "config.h"
 
+#include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "noded/watch/run_usage.h"
 
 #include <stdlib.h>
@@ -37,8 +39,7 @@ static void read_record(const struct run *r, const char *name,
 	*m = NULL;
 	if (dir >= 0 && record_read(dir, name, desc, m, NULL) != 1)
 		*m = NULL;
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 }
 
 static void take_launch(struct run_usage *u, const Gpusched__LaunchRecord *m)
@@ -225,8 +226,7 @@ void run_usage_keep(const struct run *r)
 	/* On a full tmpfs the previous record stays: its peaks are a little older then. */
 	if (dir >= 0)
 		record_write(dir, RECORD_USED, &m.base, 0, NULL);
-	if (dir >= 0)
-		close(dir);
+	fd_close(dir);
 }
 
 void run_usage_message(const struct run *r, Gpusched__RunUsed *used, Gpusched__RunId *id)
@@ -235,10 +235,7 @@ void run_usage_message(const struct run *r, Gpusched__RunUsed *used, Gpusched__R
 
 	run_used_to_message(r->used ? &r->used->used : &nothing, used);
 	gpusched__run_id__init(id);
-	id->job = r->id.job;
-	id->task = r->id.task;
-	id->attempt = r->id.attempt;
-	id->rank = r->id.rank;
+	COPY_FIELDS(id, &r->id, job, task, attempt, rank);
 	used->run = id;
 	used->burst_job = r->burst_job;
 	used->burst_time = r->burst_time;

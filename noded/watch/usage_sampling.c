@@ -40,6 +40,7 @@
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
+#include "common/net/event_end.h"
 #include "noded/confine/effective_limits.h"
 #include "noded/gpu/gpus.h"
 #include "noded/gpu/nvml_usage.h"
@@ -590,8 +591,7 @@ void usage_sampling_free(struct usage_sampling *w)
 {
 	if (!w)
 		return;
-	if (w->answer)
-		event_free(w->answer);
+	event_end(w->answer);
 	event_free(w->step);
 	event_free(w->timer);
 	event_free(w->quick_timer);

@@ -13,6 +13,7 @@
 #include "cmds/top/link/requests.h"
 #include "common/base/backoff.h"
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define PAUSE_MIN_MS 50
@@ -323,10 +324,8 @@ static void link_free(struct link *l)
 		update_free(l->asks.v[i].so_far);
 	arena_free(l->asks.arena);
 	client_free(l->client);
-	if (l->there_fd >= 0)
-		close(l->there_fd);
-	if (l->wake_fd >= 0)
-		close(l->wake_fd);
+	fd_close(l->there_fd);
+	fd_close(l->wake_fd);
 	free(l);
 }
 

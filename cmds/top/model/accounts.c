@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define DEPTH_MAX 64
@@ -54,9 +55,7 @@ static void sum_up(struct account_line *lines, size_t n)
 		for (uint32_t d = 0; d < depth && d <= DEPTH_MAX; d++) {
 			if (above[d] > i)
 				continue;
-			lines[above[d]].held += own.held;
-			lines[above[d]].running += own.running;
-			lines[above[d]].waiting += own.waiting;
+			ADD_FIELDS(&lines[above[d]], &own, held, running, waiting);
 		}
 	}
 }

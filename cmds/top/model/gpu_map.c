@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 const struct gpu_mark_row gpu_marks[MARKS] = {
@@ -17,26 +18,18 @@ const struct gpu_mark_row gpu_marks[MARKS] = {
 	[MARK_SILENT] = { '?', LOOK_LOST, "lost" },
 };
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-	for (; *words; words++)
-		if (!strcmp(word, *words))
-			return true;
-	return false;
-}
-
 bool map_node_works(const Gpusched__Node *node)
 {
-	static const char *const words[] = { "idle", "mixed", "allocated", NULL };
+	static const char *const words[] = { "idle", "mixed", "allocated" };
 
-	return is_one_of(node->state, words);
+	return text_among(node->state, words, sizeof(words) / sizeof(words[0]));
 }
 
 bool map_node_silent(const Gpusched__Node *node)
 {
-	static const char *const words[] = { "unknown", "down", NULL };
+	static const char *const words[] = { "unknown", "down" };
 
-	return is_one_of(node->state, words);
+	return text_among(node->state, words, sizeof(words) / sizeof(words[0]));
 }
 
 static enum gpu_mark held_mark(const Gpusched__NodeGpu *g)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
+
 #define USEC_PER_S 1000000
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -25,9 +27,7 @@ static void apply_jobs(struct model *m, struct update *u)
 		}
 		job->round = m->round;
 		if (before && !job->pending) {
-			job->sampled = before->sampled;
-			job->use_pct = before->use_pct;
-			job->mem_used_mb = before->mem_used_mb;
+			COPY_FIELDS(job, before, sampled, use_pct, mem_used_mb);
 		}
 		jobs_put(&m->jobs, job);
 	}

@@ -9,6 +9,7 @@
 #include "cmds/cli/table.h"
 #include "cmds/top/model/gpu_map.h"
 #include "common/base/strbuf.h"
+#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 #define NAME_MAX_COLS 24
@@ -20,10 +21,7 @@
 
 static bool has_partition(const Gpusched__Node *node, const char *name)
 {
-	for (size_t i = 0; i < node->n_partitions; i++)
-		if (!strcmp(node->partitions[i], name))
-			return true;
-	return false;
+	return text_among(name, (const char *const *)node->partitions, node->n_partitions);
 }
 
 static bool is_shown(const struct state *s, const Gpusched__Node *node)

@@ -82,8 +82,7 @@ void state_popup_lines(struct state *s, char *text)
 	for (char *at = text; *at;) {
 		size_t len = strcspn(at, "\n");
 
-		p->lines = xgrow(p->lines, p->n, &room, sizeof(*p->lines));
-		p->lines[p->n++] = xstrndup(at, len);
+		*XADD(p->lines, p->n, room) = xstrndup(at, len);
 		at += len + (at[len] == '\n');
 	}
 	free(text);

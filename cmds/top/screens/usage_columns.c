@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cmds/top/model/gpu_map.h"
+#include "common/base/each.h"
 
 #define LINE const struct used_line *line = object
 
@@ -15,9 +16,7 @@ static void sum_runs(const Gpusched__Job *job, Gpusched__RunUsed *sum)
 
 		if (!u)
 			continue;
-		sum->gpu_seen_us += u->gpu_seen_us;
-		sum->gpu_idle_us += u->gpu_idle_us;
-		sum->mem_now_mb += u->mem_now_mb;
+		ADD_FIELDS(sum, u, gpu_seen_us, gpu_idle_us, mem_now_mb);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include "cmds/web/auth/csrf.h"
 #include "cmds/web/auth/identify_impl.h"
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
 #include "common/net/munge.h"
@@ -41,8 +42,7 @@ static int read_key(const char *path, uint8_t key[AUTH_KEY], struct error *err)
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_set(err, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		return error_hint(
 		        err, "head -c 32 /dev/urandom >%.80s, readable for gweb alone", path);
 	}

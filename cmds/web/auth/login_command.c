@@ -20,6 +20,7 @@
 #include "cmds/api/client.h"
 #include "cmds/cli/cmd.h"
 #include "cmds/web/auth/sessions.h"
+#include "common/base/fd_close.h"
 #include "common/base/strbuf.h"
 #include "common/base/text.h"
 #include "common/base/xalloc.h"
@@ -70,8 +71,7 @@ static int connect_unix(const char *path, struct error *err)
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
 		return fd;
 	error_set(err, ERR_UNREACHABLE, "no gweb at %.200s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return -1;
 }
 

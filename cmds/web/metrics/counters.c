@@ -68,8 +68,7 @@ static void add(struct counter_list *l, const char *a, const char *b, double n)
 			l->v[i].n += n;
 			return;
 		}
-	l->v = xgrow(l->v, l->n, &l->size, sizeof(*l->v));
-	l->v[l->n++] = (struct counter){ a, b, n };
+	*XADD(l->v, l->n, l->size) = (struct counter){ a, b, n };
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -82,8 +81,8 @@ static void add_wait(struct counters *t, const char *partition, const char *qos,
 	                                 strcmp(t->waits[i].qos, qos) != 0))
 		i++;
 	if (i == t->n_waits) {
-		t->waits = xgrow(t->waits, t->n_waits, &t->size_waits, sizeof(*t->waits));
-		t->waits[t->n_waits++] = (struct counter_waits){ .partition = partition, .qos = qos };
+		*XADD(t->waits, t->n_waits, t->size_waits) =
+		        (struct counter_waits){ .partition = partition, .qos = qos };
 	}
 	while (seconds > counters_limits[b])
 		b++;

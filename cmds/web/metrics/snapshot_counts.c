@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmds/web/snapshot.h"
+#include "common/base/text.h"
 #include "common/base/xalloc.h"
 
 #define MIB 1048576.0
@@ -42,8 +43,7 @@ static struct job_group *group_of(struct job_groups *g, const char *name)
 	}
 	slot = slot_of(g, name);
 	if (!g->slots[slot]) {
-		g->v = xgrow(g->v, g->n, &g->size, sizeof(*g->v));
-		g->v[g->n++] = (struct job_group){ .name = name };
+		*XADD(g->v, g->n, g->size) = (struct job_group){ .name = name };
 		g->slots[slot] = (uint32_t)g->n;
 	}
 	return &g->v[g->slots[slot] - 1];
@@ -261,10 +261,7 @@ const char *gpu_state(const Gpusched__Node *node, const Gpusched__NodeGpu *gpu)
 
 static bool in_partition(const Gpusched__Node *node, const char *partition)
 {
-	for (size_t i = 0; i < node->n_partitions; i++)
-		if (!strcmp(node->partitions[i], partition))
-			return true;
-	return false;
+	return text_among(partition, (const char *const *)node->partitions, node->n_partitions);
 }
 
 static void count_gpus(struct snapshot_counts *s, const Gpusched__Node *node)

@@ -45,8 +45,7 @@ void label_sums_add(struct label_sums *t, const char *a, const char *b, const ch
 	}
 	slot = slot_of(t, a, b, c);
 	if (!t->slots[slot]) {
-		t->v = xgrow(t->v, t->n, &t->size, sizeof(*t->v));
-		t->v[t->n++] = (struct label_sums_entry){ a, b, c, 0 };
+		*XADD(t->v, t->n, t->size) = (struct label_sums_entry){ a, b, c, 0 };
 		t->slots[slot] = (uint32_t)t->n;
 	}
 	t->v[t->slots[slot] - 1].n += n;

@@ -9,6 +9,7 @@
 #include "cmds/views/acctview.h"
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/job_parts.h"
+#include "common/base/text.h"
 #include "common/base/units.h"
 #include "common/base/xalloc.h"
 #include "common/plot/plot.h"
@@ -47,10 +48,7 @@ static bool interrupted(const Gpusched__AcctRun *r)
 	static const char *const causes[] = { "preempt", "node-fail", "drain", "reclaim", "lost",
 		"launch", "gpu-memory", "spool" };
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (!strcmp(r->cause, causes[i]))
-			return true;
-	return false;
+	return text_among(r->cause, causes, sizeof(causes) / sizeof(causes[0]));
 }
 
 /* Attempts are told by their first node. */

@@ -9,6 +9,7 @@
 #include "cmds/views/views.h"
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/job_parts.h"
+#include "common/base/text.h"
 
 static const struct snapshot_job *find(const struct page *p, const struct job_name *name)
 {
@@ -68,10 +69,8 @@ static void put_job_fact(
 	for (size_t i = 0; i < job_kind.n; i++)
 		if (!strcmp(job_kind.columns[i].name, column))
 			view_show(&job_kind.columns[i], j, false, &cell);
-	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
-		if (!strcmp(cell.text, nothing[i]))
-			return;
-	put_fact(h, name, cell.text);
+	if (!text_among(cell.text, nothing, sizeof(nothing) / sizeof(nothing[0])))
+		put_fact(h, name, cell.text);
 }
 
 static void put_facts(struct page *p, const Gpusched__Job *j)

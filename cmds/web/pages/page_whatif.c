@@ -16,6 +16,7 @@
 
 #include "cmds/web/pages/cells.h"
 #include "cmds/web/pages/page.h"
+#include "common/base/fd_close.h"
 #include "common/base/xalloc.h"
 
 #define FILES_MAX 200
@@ -97,8 +98,7 @@ static int read_file(int folder, const char *name, struct strbuf *out)
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MAX)
 		while ((n = read(fd, buf, sizeof(buf))) > 0 && out->len <= FILE_MAX)
 			strbuf_add(out, buf, (size_t)n);
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return n == 0 ? 0 : -1;
 }
 
@@ -147,8 +147,7 @@ static void put_comparison(struct page *p, const char *folder)
 		HTML(p->h, "</section>");
 	}
 	names_clear(&names);
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 }
 
 void page_whatif(struct page *p)
@@ -200,6 +199,5 @@ void page_whatif_file(const struct http_request *r, struct http_answer *a)
 	else
 		a->type = "image/svg+xml";
 	a->csp = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 }

@@ -9,6 +9,7 @@
 #include "cmds/web/auth/ask_as_user.h"
 #include "cmds/web/rest/rest.h"
 #include "cmds/web/rest/rest_query.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "common/net/msgjson.h"
 
@@ -162,10 +163,7 @@ void rest_acct(const struct http_request *r, struct http_answer *a)
 		return;
 	filter_message(&q.filter, &filter);
 	/* Of accounts and QOS the accounting has lists of its own. */
-	m.accounts = filter.accounts;
-	m.n_accounts = filter.n_accounts;
-	m.qos = filter.qos;
-	m.n_qos = filter.n_qos;
+	COPY_FIELDS(&m, &filter, accounts, n_accounts, qos, n_qos);
 	filter.n_accounts = filter.n_qos = 0;
 	m.filter = &filter;
 	m.since_time = q.since_us;

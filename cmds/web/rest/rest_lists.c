@@ -174,15 +174,6 @@ void rest_job(const struct http_request *r, struct http_answer *a)
 
 /* --- nodes and partitions --------------------------------------------------------------------- */
 
-static bool in_partition(const Gpusched__Node *node, const struct cmd_list *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		for (size_t k = 0; k < node->n_partitions; k++)
-			if (!strcmp(list->v[i], node->partitions[k]))
-				return true;
-	return !list->n;
-}
-
 struct wanted {
 	const char *name;
 };
@@ -223,10 +214,14 @@ void rest_nodes(const struct http_request *r, struct http_answer *a)
 	if (!unchanged(r, a)) {
 		rest_begin(r, a);
 		rest_list(a, "nodes");
-		for (size_t i = 0; i < r->snap->n_nodes; i++)
-			if (is_named(r->snap->nodes[i], &q.filter.lists[FILTER_NODES]) &&
-			        in_partition(r->snap->nodes[i], &q.filter.lists[FILTER_PARTITIONS]))
-				put_node(r, a, r->snap->nodes[i], &first);
+		for (size_t i = 0; i < r->snap->n_nodes; i++) {
+			const Gpusched__Node *n = r->snap->nodes[i];
+
+			if (is_named(n, &q.filter.lists[FILTER_NODES]) &&
+			        cmd_list_fits_one_of(&q.filter.lists[FILTER_PARTITIONS],
+			                n->partitions, n->n_partitions))
+				put_node(r, a, n, &first);
+		}
 		strbuf_adds(&a->body, "]");
 		rest_end(a);
 	}
@@ -321,8 +316,8 @@ void rest_shares(const struct http_request *r, struct http_answer *a)
 		for (size_t i = 0; i < r->snap->n_shares; i++) {
 			const Gpusched__Share *s = r->snap->shares[i];
 
-			if (rest_in_list(&q.accounts, s->account) &&
-			        (!*s->user || rest_in_list(users, s->user)) &&
+			if (cmd_list_fits(&q.accounts, s->account) &&
+			        (!*s->user || cmd_list_fits(users, s->user)) &&
 			        viewer_sees_usage(r->viewer, s->account, s->user))
 				put(a, &s->base, &first);
 		}
@@ -345,7 +340,7 @@ void rest_services(const struct http_request *r, struct http_answer *a)
 		for (size_t i = 0; i < r->snap->n_services; i++) {
 			const Gpusched__Service *s = r->snap->services[i];
 
-			if (rest_in_list(&q.filter.lists[FILTER_USERS], s->user) &&
+			if (cmd_list_fits(&q.filter.lists[FILTER_USERS], s->user) &&
 			        viewer_sees(r->viewer, s->uid, s->account))
 				put(a, &s->base, &first);
 		}

@@ -198,14 +198,6 @@ char *rest_query_key(const struct rest_query *q)
 	return strbuf_take(&key);
 }
 
-bool rest_in_list(const struct cmd_list *list, const char *text)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->v[i], text))
-			return true;
-	return !list->n;
-}
-
 /* A job that waits in several partitions has "a,b". */
 static bool in_partitions(const struct cmd_list *list, const char *partitions)
 {
@@ -303,10 +295,10 @@ bool rest_query_has(const struct rest_query *q, const struct snapshot_job *job)
 
 	if (job->status->ended && !q->filter.ended && !q->filter.ids.n)
 		return false;
-	return rest_in_list(&lists[FILTER_STATES], job->status->state) &&
-	       rest_in_list(&lists[FILTER_USERS], job->request->user) &&
-	       rest_in_list(&lists[FILTER_QOS], job->request->qos) &&
-	       rest_in_list(&lists[FILTER_NAMES], job->name) &&
+	return cmd_list_fits(&lists[FILTER_STATES], job->status->state) &&
+	       cmd_list_fits(&lists[FILTER_USERS], job->request->user) &&
+	       cmd_list_fits(&lists[FILTER_QOS], job->request->qos) &&
+	       cmd_list_fits(&lists[FILTER_NAMES], job->name) &&
 	       in_partitions(&lists[FILTER_PARTITIONS], job->request->partition) &&
 	       in_ids(&q->filter.ids, job) && in_accounts(&q->accounts, job->request->account) &&
 	       on_nodes(&lists[FILTER_NODES], job);

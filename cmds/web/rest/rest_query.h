@@ -83,7 +83,5 @@ char *rest_query_key(const struct rest_query *q);
 void rest_query_bind(struct rest_query *q, const struct snapshot *snap);
 /* Is it one of the chosen jobs? */
 bool rest_query_has(const struct rest_query *q, const struct snapshot_job *job);
-/* Is it one of those texts? With none, each is. */
-bool rest_in_list(const struct cmd_list *list, const char *text);
 
 #endif

@@ -25,9 +25,6 @@
 #include "ctld/core/records/run.h"
 #include "ctld/core/rows/state.h"
 
-struct job;
-struct run;
-
 /* --- the runs of a job ----------------------------------------------------------------------- */
 
 /* Attempts backwards, the ranks of each forwards. */

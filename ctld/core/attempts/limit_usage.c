@@ -25,9 +25,6 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
-struct job;
-struct node;
-
 uint32_t job_partition(const struct core *core, const struct job *job)
 {
 	return sched_partition_kept(core->sched, job_info(job)->partition);

@@ -28,9 +28,6 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/sched/sched.h"
 
-struct node;
-struct run;
-
 /* A run of no known job and an orphan run can be neither planned with nor stopped. */
 void run_snapshot_of(const struct core *core, const struct run *run, struct run_snapshot *h)
 {

@@ -50,8 +50,7 @@ static bool push(struct search *s, const struct job *job)
 	if (idmap_find(s->seen, job_id(job)))
 		return false;
 	idmap_insert(s->seen, job_id(job), (void *)job);
-	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	s->v[s->n++] = job;
+	*XADD(s->v, s->n, s->size) = job;
 	return false;
 }
 

@@ -168,8 +168,7 @@ static struct ending *endings_of(const struct wait *w, const struct option *o, s
 			        idmap_find(seen, job_ref(job)))
 				continue;
 			idmap_insert(seen, job_ref(job), job);
-			v = xgrow(v, *n, &size, sizeof(*v));
-			v[(*n)++] = (struct ending){ job, snapshot.end };
+			*XADD(v, *n, size) = (struct ending){ job, snapshot.end };
 		}
 	}
 	idmap_free(seen);

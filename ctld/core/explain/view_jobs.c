@@ -48,9 +48,6 @@
 #include "ctld/core/sched/class.h"
 #include "ctld/core/sched/sched.h"
 
-struct node;
-struct run;
-
 /* --- jobs ------------------------------------------------------------------------------------ */
 
 /* 0: the state alone gives no reason */

@@ -14,9 +14,6 @@
 #include "ctld/core/rows/state.h"
 #include "ctld/core/services/services.h"
 
-struct node;
-struct run;
-
 /* --- nodes ----------------------------------------------------------------------------------- */
 
 static uint32_t bits(uint64_t mask)

@@ -91,8 +91,7 @@ void whatif_over(struct whatif *w, struct job *job)
 		if (w->over[i] == job)
 			return;
 	}
-	w->over = xgrow(w->over, w->n_over, &w->over_size, sizeof(struct job *));
-	w->over[w->n_over++] = job;
+	*XADD(w->over, w->n_over, w->over_size) = job;
 	set_over(w->core, job, true);
 }
 

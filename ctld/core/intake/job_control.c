@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
 #include "ctld/core/attempts/attempt.h"
@@ -661,9 +662,7 @@ void job_control_apply(struct core *core, const struct core_event *e)
 	fx = effects_add(core->effects, EFFECT_CONTROLLED);
 	fx->reply = e->caller.reply;
 	fx->controlled.done = done;
-	fx->controlled.arrays = c.arrays;
-	fx->controlled.tasks = c.tasks;
-	fx->controlled.errors = c.errors;
+	COPY_FIELDS(&fx->controlled, &c, arrays, tasks, errors);
 	fx->controlled.n = c.n_errors;
 	fx->controlled.at = c.at;
 	fx->controlled.walk = c.walk;

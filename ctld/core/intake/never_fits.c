@@ -21,8 +21,6 @@
 #include "ctld/core/records/node.h"
 #include "ctld/core/rows/state.h"
 
-struct ledger;
-
 #define LIST_SIZE 200
 
 /* --- could the job ever run? ----------------------------------------------------------------- */

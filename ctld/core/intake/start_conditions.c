@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/job/reason.h"
 #include "ctld/core/depends/depends_check.h"
@@ -57,9 +58,7 @@ int conditions_take(
 	if (in->depends &&
 	        depends_check(core, caller, job, tasks, in->depends, &t->depends, err) < 0)
 		return -1;
-	t->info.begin_time = in->begin_time;
-	t->info.deadline = in->deadline;
-	t->info.kill_invalid = in->kill_invalid;
+	COPY_FIELDS(&t->info, in, begin_time, deadline, kill_invalid);
 	t->info.depends = t->depends;
 	return 0;
 }

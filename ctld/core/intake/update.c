@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/units.h"
 #include "common/job/mail_types.h"
 #include "ctld/core/accounts/roles.h"
@@ -265,9 +266,7 @@ static int update_asked(struct core *core, struct job *job, const struct core_ev
 		job_count(core, i, (int)t.weight);
 		return -1;
 	}
-	t.info.max_wait_s = in->max_wait_s;
-	t.info.warn_signal = in->warn_signal;
-	t.info.warn_before_s = in->warn_before_s;
+	COPY_FIELDS(&t.info, in, max_wait_s, warn_signal, warn_before_s);
 	t.info.nice = e->job.fields & UPDATE_NICE ? in->nice : i->nice;
 	job_withdraw(core, job);
 	job_set_asked(core->jobs, job, &t.info);

@@ -15,7 +15,6 @@ struct places;
 struct respec;
 struct preempt_victim;
 struct run;
-struct run_report;
 struct stop;
 
 /* Order an attempt at a PENDING job: a run at each place, with ranks by the names of the nodes.

@@ -12,7 +12,6 @@
 struct core;
 struct node;
 struct run;
-struct run_report;
 
 /* Its node reports that it never was there. */
 void run_says_never(struct core *core, struct run *run, const struct run_report *report);

@@ -14,7 +14,6 @@
 struct core;
 struct error;
 struct job;
-struct job_info;
 struct submit_job;
 
 #define UPDATE_NOTIFICATIONS                                                       \

@@ -253,8 +253,7 @@ static bool user_counts(const struct limits *g, const struct user_scope *u)
 static void user_free(struct limits *g, struct user_scope *u)
 {
 	for (uint32_t i = 0; i < u->n; i++) {
-		g->unused = xgrow(g->unused, g->n_unused, &g->size_unused, sizeof(*g->unused));
-		g->unused[g->n_unused++] = u->ids[i];
+		*XADD(g->unused, g->n_unused, g->size_unused) = u->ids[i];
 	}
 	table_remove(g->users, u);
 	free(u);
@@ -547,8 +546,7 @@ void limits_lift(struct limits *g, const struct limit_block *block, bool lift)
 /* Appends to the list that the next call overwrites. */
 static void found(struct limits *g, size_t *n, uint32_t id)
 {
-	g->found = xgrow(g->found, *n, &g->size_found, sizeof(*g->found));
-	g->found[(*n)++] = id;
+	*XADD(g->found, *n, g->size_found) = id;
 }
 
 const uint32_t *limits_of_need(

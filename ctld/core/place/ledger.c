@@ -431,8 +431,8 @@ static void note(struct ledger *l, const struct place *p, bool take)
 {
 	if (!l->n_marks)
 		return;
-	l->journal = xgrow(l->journal, l->n_journal, &l->journal_size, sizeof(*l->journal));
-	l->journal[l->n_journal++] = (struct entry){ *p, take, shares_mixed(l, p) };
+	*XADD(l->journal, l->n_journal, l->journal_size) =
+	        (struct entry){ *p, take, shares_mixed(l, p) };
 }
 
 void ledger_take(struct ledger *l, const struct place *place)
@@ -449,8 +449,7 @@ void ledger_release(struct ledger *l, const struct place *place)
 
 void ledger_mark(struct ledger *l)
 {
-	l->marks = xgrow(l->marks, l->n_marks, &l->marks_size, sizeof(*l->marks));
-	l->marks[l->n_marks++] = l->n_journal;
+	*XADD(l->marks, l->n_marks, l->marks_size) = l->n_journal;
 }
 
 /* Backwards to the last mark: each entry is booked the other way round. */

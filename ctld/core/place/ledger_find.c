@@ -91,8 +91,7 @@ bool ledger_could_fit_part(
 
 void places_add(struct places *p, const struct place *place)
 {
-	p->v = xgrow(p->v, p->n, &p->size, sizeof(*p->v));
-	p->v[p->n++] = *place;
+	*XADD(p->v, p->n, p->size) = *place;
 }
 
 void places_free(struct places *p)

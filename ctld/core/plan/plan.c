@@ -280,8 +280,7 @@ struct reservation *plan_add(
 		plan_log(p, place->node);
 		ledger_set_reserved(p->ledger, place->node, true);
 	}
-	p->reservations = xgrow(p->reservations, p->n, &p->size, sizeof(struct reservation *));
-	p->reservations[p->n++] = e;
+	*XADD(p->reservations, p->n, p->size) = e;
 	p->changes++;
 	p->counts[e->partition]++;
 	return e;

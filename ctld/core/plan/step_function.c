@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/bisect.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 
 #define FEW 200 /* steps; with more, qsort() is faster */
@@ -29,8 +30,7 @@ void step_function_clear(struct step_function *s)
 
 void step_function_add(struct step_function *s, usec_t at, struct plan_room by)
 {
-	s->v = xgrow(s->v, s->n, &s->size, sizeof(*s->v));
-	s->v[s->n++] = (struct level_step){ at, by };
+	*XADD(s->v, s->n, s->size) = (struct level_step){ at, by };
 }
 
 static int by_time(const void *x, const void *y)
@@ -78,9 +78,7 @@ usec_t step_function_earliest(struct step_function *s, usec_t now, struct plan_r
 		        at >= (length == INT64_MAX ? forever : since + length))
 			return since;
 		for (; i < s->n && s->v[i].at == at; i++) {
-			level.gpus += s->v[i].by.gpus;
-			level.cpus += s->v[i].by.cpus;
-			level.mem_mb += s->v[i].by.mem_mb;
+			ADD_FIELDS(&level, &s->v[i].by, gpus, cpus, mem_mb);
 		}
 		if (!enough(&level, need))
 			since = INT64_MAX;

@@ -195,8 +195,7 @@ static struct stay *find_stays(struct search *s, size_t *n)
 
 			if (!number)
 				continue;
-			v = xgrow(v, *n, &size, sizeof(*v));
-			v[(*n)++] = (struct stay){ number, places->v[i].node };
+			*XADD(v, *n, size) = (struct stay){ number, places->v[i].node };
 		}
 	}
 	if (*n)

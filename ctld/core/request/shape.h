@@ -21,7 +21,6 @@
 #include "ctld/core/rows/event.h"
 
 struct error;
-struct submit_job;
 
 #define SHAPE_MAX_NAME 64   /* of a GPU type, a licence */
 #define SHAPE_MAX_TEXT 4096 /* of one hostlist or constraint */

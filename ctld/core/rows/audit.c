@@ -44,10 +44,8 @@ void audit_free(struct audit *a)
 
 void audit_add(struct audit *a, uint64_t seq, usec_t wall, const struct audit_entry *e)
 {
-	struct line *line;
+	struct line *line = XADD(a->v, a->n, a->size);
 
-	a->v = xgrow(a->v, a->n, &a->size, sizeof(*a->v));
-	line = &a->v[a->n++];
 	a->touched++;
 	line->seq = seq;
 	line->job = e->job;

@@ -38,8 +38,7 @@ static void list(struct dirty *d, struct mark *mark)
 	d->touched = true;
 	if (mark->listed)
 		return;
-	d->v = xgrow(d->v, d->n, &d->size, sizeof(*d->v));
-	d->v[d->n++] = mark;
+	*XADD(d->v, d->n, d->size) = mark;
 	mark->listed = true;
 	d->bytes += mark->bytes ? mark->bytes : DIRTY_ROW;
 }

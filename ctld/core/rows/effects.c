@@ -38,10 +38,8 @@ void effects_free(struct effects *fx)
 
 struct effect *effects_add(struct effects *fx, enum effect_kind kind)
 {
-	struct effect *e;
+	struct effect *e = XADD(fx->v, fx->n, fx->size);
 
-	fx->v = xgrow(fx->v, fx->n, &fx->size, sizeof(*fx->v));
-	e = &fx->v[fx->n++];
 	memset(e, 0, sizeof(*e));
 	e->kind = kind;
 	return e;

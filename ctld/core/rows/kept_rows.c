@@ -56,10 +56,8 @@ static void keep_value(struct kept_rows *k, struct value *v)
 
 void kept_rows_add(struct kept_rows *k, const struct row *row)
 {
-	struct kept *kept;
+	struct kept *kept = XADD(k->rows, k->n, k->size);
 
-	k->rows = xgrow(k->rows, k->n, &k->size, sizeof(*k->rows));
-	kept = &k->rows[k->n++];
 	COPY_FIELDS(kept, row, table, change, n);
 	kept->v = scratch_alloc(k->scratch, row->n * sizeof(*kept->v));
 	memcpy(kept->v, row->v, row->n * sizeof(*kept->v));

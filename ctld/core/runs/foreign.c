@@ -164,8 +164,7 @@ void foreign_keep(struct core *core, struct run *run)
 {
 	struct foreign *f = core->foreign;
 
-	f->kept = xgrow(f->kept, f->n_kept, &f->kept_size, sizeof(struct run *));
-	f->kept[f->n_kept++] = run;
+	*XADD(f->kept, f->n_kept, f->kept_size) = run;
 }
 
 static bool names(const struct core_event *e, struct run_id id)

@@ -49,8 +49,7 @@ static void note_endings_on(struct endings *es, const struct sched_view *view,
 		if (e->preempts && snapshot[i].need->type != e->need.type)
 			continue;
 		idmap_insert(es->jobs, snapshot[i].job, es);
-		es->v = xgrow(es->v, es->n, &es->size, sizeof(const struct run_snapshot *));
-		es->v[es->n++] = &snapshot[i];
+		*XADD(es->v, es->n, es->size) = &snapshot[i];
 	}
 }
 

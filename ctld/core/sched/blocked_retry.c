@@ -103,13 +103,13 @@ static void take_seat(struct sched *s, struct wait_group *g)
 
 	g->list = ledger_set_of(s->view.ledger, g->key.partition);
 	list = &s->blocked->sets[g->list];
-	list->v = xgrow(list->v, list->n, &list->size, sizeof(*list->v));
 	g->at = (uint32_t)list->n;
-	list->v[list->n++] = (struct seat){ .gpus = r->n ? request_part_gpus(r, a) : 0,
-		.cpus = g->key.cpus,
-		.mem_mb = g->key.mem_mb,
-		.type = r->n ? r->v[a].number : TYPE_NONE,
-		.group = g };
+	*XADD(list->v, list->n, list->size) =
+	        (struct seat){ .gpus = r->n ? request_part_gpus(r, a) : 0,
+			.cpus = g->key.cpus,
+			.mem_mb = g->key.mem_mb,
+			.type = r->n ? r->v[a].number : TYPE_NONE,
+			.group = g };
 }
 
 /* Its last member has left. The last seat moves into the gap. */

@@ -260,9 +260,8 @@ static struct class *want(struct classes *cs, const struct class_info *info)
 		class->link.waiters[a].alternative = a % alternatives;
 		class->link.waiters[a].slot = HEAP_NOWHERE;
 	}
-	cs->v = xgrow(cs->v, cs->n, &cs->size, sizeof(struct class *));
 	class->link.number = (uint32_t)cs->n;
-	cs->v[cs->n++] = class;
+	*XADD(cs->v, cs->n, cs->size) = class;
 	table_add(cs->table, class);
 	return class;
 }

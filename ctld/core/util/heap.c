@@ -40,11 +40,6 @@ void heap_free(struct heap *h)
 	free(h);
 }
 
-static bool before(const struct heap_key *x, const struct heap_key *y)
-{
-	return x->a != y->a ? x->a < y->a : x->b < y->b;
-}
-
 /* The only way into the array: no item moves without its owner being told. */
 static void place(struct heap *h, size_t i, struct entry e)
 {
@@ -54,7 +49,7 @@ static void place(struct heap *h, size_t i, struct entry e)
 
 static void up(struct heap *h, size_t i, struct entry e)
 {
-	while (i && before(&e.key, &h->v[(i - 1) / 2].key)) {
+	while (i && heap_key_before(e.key, h->v[(i - 1) / 2].key)) {
 		place(h, i, h->v[(i - 1) / 2]);
 		i = (i - 1) / 2;
 	}
@@ -66,9 +61,9 @@ static void down(struct heap *h, size_t i, struct entry e)
 	for (;;) {
 		size_t c = 2 * i + 1;
 
-		if (c + 1 < h->n && before(&h->v[c + 1].key, &h->v[c].key))
+		if (c + 1 < h->n && heap_key_before(h->v[c + 1].key, h->v[c].key))
 			c++;
-		if (c >= h->n || !before(&h->v[c].key, &e.key))
+		if (c >= h->n || !heap_key_before(h->v[c].key, e.key))
 			break;
 		place(h, i, h->v[c]);
 		i = c;
@@ -79,7 +74,7 @@ static void down(struct heap *h, size_t i, struct entry e)
 /* Put `e` at or near the free place `i`. */
 static void settle(struct heap *h, size_t i, struct entry e)
 {
-	if (i && before(&e.key, &h->v[(i - 1) / 2].key))
+	if (i && heap_key_before(e.key, h->v[(i - 1) / 2].key))
 		up(h, i, e);
 	else
 		down(h, i, e);

@@ -14,8 +14,7 @@
 
 void requests_add(struct requests *r, struct request request)
 {
-	r->v = xgrow(r->v, r->n, &r->size, sizeof(*r->v));
-	r->v[r->n++] = request;
+	*XADD(r->v, r->n, r->size) = request;
 }
 
 void requests_clear(struct requests *r)

@@ -56,8 +56,7 @@ static void heap_put(struct service *s, struct answer answer)
 {
 	size_t i = s->n_heap;
 
-	s->heap = xgrow(s->heap, s->n_heap, &s->heap_size, sizeof(*s->heap));
-	s->heap[s->n_heap++] = answer;
+	*XADD(s->heap, s->n_heap, s->heap_size) = answer;
 	for (; i && before(&s->heap[i], &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&s->heap[i], &s->heap[(i - 1) / 2]);
 }

@@ -68,10 +68,7 @@ static bool kind_fits(const struct listing *l, const char *kind)
 
 static bool node_fits(const struct listing *l, const char *node)
 {
-	for (size_t i = 0; i < l->n_nodes; i++)
-		if (!strcmp(l->nodes[i], node))
-			return true;
-	return l->n_nodes == 0;
+	return l->n_nodes == 0 || text_among(node, (const char *const *)l->nodes, l->n_nodes);
 }
 
 static void take_event(void *data, const struct row *row, struct arena *arena)
@@ -93,8 +90,7 @@ static void take_event(void *data, const struct row *row, struct arena *arena)
 	m->host = text(&v[COL_EVENT_host], arena);
 	m->job = (uint64_t)v[COL_EVENT_job].i;
 	m->text = text(&v[COL_EVENT_text], arena);
-	l->events = xgrow(l->events, l->n, &l->room, sizeof(*l->events));
-	l->events[l->n++] = m;
+	*XADD(l->events, l->n, l->room) = m;
 }
 
 static void send_chunk(void *to, const ProtobufCMessage *m)

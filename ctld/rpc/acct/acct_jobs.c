@@ -15,10 +15,9 @@ static void take_job(void *data, Gpusched__Acct *job)
 {
 	struct listing *l = data;
 
-	l->jobs = xgrow(l->jobs, l->n, &l->room, sizeof(*l->jobs));
 	if (!l->with_runs)
 		job->n_runs = 0;
-	l->jobs[l->n++] = job;
+	*XADD(l->jobs, l->n, l->room) = job;
 }
 
 static void send_chunk(void *to, const ProtobufCMessage *m)

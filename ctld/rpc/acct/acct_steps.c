@@ -95,8 +95,7 @@ static Gpusched__Step step_of(const struct owner *o)
 static void mark_rows(struct listing *l)
 {
 	while (l->n_rows < l->rows->n_rows) {
-		l->row_of = xgrow(l->row_of, l->n_rows, &l->rows_room, sizeof(*l->row_of));
-		l->row_of[l->n_rows++] = l->at;
+		*XADD(l->row_of, l->n_rows, l->rows_room) = l->at;
 	}
 }
 

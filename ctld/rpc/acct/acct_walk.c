@@ -10,6 +10,7 @@
 
 #include "common/base/bisect.h"
 #include "common/base/xalloc.h"
+#include "common/net/event_end.h"
 #include "common/net/worker.h"
 #include "ctld/core/core.h"
 #include "ctld/core/records/job.h"
@@ -128,8 +129,7 @@ void acct_free(struct acct *a)
 	worker_pool_free(a->pool);
 	while ((w = LIST_FIRST(&a->walks)))
 		walk_free(w);
-	if (a->news)
-		event_free(a->news);
+	event_end(a->news);
 	past_close(a->past);
 	free(a);
 }
@@ -165,8 +165,7 @@ static bool was_given(const struct walk *w, uint64_t id)
 
 static void note_given(struct walk *w, uint64_t id)
 {
-	w->given = xgrow(w->given, w->n_given, &w->room, sizeof(*w->given));
-	w->given[w->n_given++] = id;
+	*XADD(w->given, w->n_given, w->room) = id;
 }
 
 /* The jobs of the batch that fit, to the taker. */

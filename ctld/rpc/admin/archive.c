@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
+#include "common/base/each.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "ctld/ctld.h"
@@ -44,9 +45,7 @@ static void send_result(const struct acct_out *out, const struct archive_counts 
 {
 	Gpusched__ArchiveResult m = GPUSCHED__ARCHIVE_RESULT__INIT;
 
-	m.jobs = n->jobs;
-	m.runs = n->runs;
-	m.events = n->events;
+	COPY_FIELDS(&m, n, jobs, runs, events);
 	m.partial = partial;
 	out->send(out->to, GPUSCHED__MSG_TYPE__MSG_ARCHIVE_RESULT, &m.base);
 }

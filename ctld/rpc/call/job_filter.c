@@ -301,10 +301,7 @@ static bool state_fits(const struct filter *f, const struct job_view *job)
 {
 	if (f->n_states == 0)
 		return f->include_ended || !job->ended;
-	for (size_t i = 0; i < f->n_states; i++)
-		if (strcmp(f->states[i], job->state) == 0)
-			return true;
-	return false;
+	return text_among(job->state, f->states, f->n_states);
 }
 
 /* Is the record of one of these tasks? */

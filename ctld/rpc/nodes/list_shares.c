@@ -95,8 +95,7 @@ static bool in_accounts(struct walk *w, const struct share_view *row)
 
 static void add_row(struct listing *l, const struct share_view *row)
 {
-	l->shares = xgrow(l->shares, l->n, &l->room, sizeof(*l->shares));
-	l->shares[l->n++] = wire_share(l->core, row, l->arena);
+	*XADD(l->shares, l->n, l->room) = wire_share(l->core, row, l->arena);
 }
 
 /* Where usage is private: a user's own, and all of the accounts that the user coordinates. */
@@ -117,8 +116,7 @@ static void put_above(struct walk *w, const struct share_view *row)
 {
 	while (w->n_above && w->above[w->n_above - 1].depth >= row->depth)
 		w->n_above--;
-	w->above = xgrow(w->above, w->n_above, &w->room, sizeof(*w->above));
-	w->above[w->n_above++] = *row;
+	*XADD(w->above, w->n_above, w->room) = *row;
 }
 
 /* An account is shown only once something in it is shown; the accounts above it come first. */
