@@ -4,6 +4,7 @@
  * do to a core is what the record must know, clocks, crashes, reloads and all. A difference, or a
  * record that cannot be read, aborts with its text.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "ctld/tape/event_codec.h"
 #include "ctld/tape/player.h"
 #include "ctld/tape/tape.h"
+#include "testsuite/unit/lib/amount.h"
 
 #define MARK_EVERY 1 /* events */
 
@@ -90,8 +92,17 @@ static size_t search_step; /* of the core that was recorded: no record says what
 /* Fewer of the histories that the tests make: each is played again, and here more slowly. */
 __attribute__((constructor)) static void fewer_cases(void)
 {
-	setenv("CORE_CASES", "12", 0);
-	setenv("POLICY_CASES", "100", 0);
+	static const struct {
+		const char *name;
+		uint64_t all;
+	} v[] = { { "CORE_CASES", 12 }, { "POLICY_CASES", 100 } };
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		char number[24];
+
+		snprintf(number, sizeof(number), "%" PRIu64, amount(v[i].name, v[i].all));
+		setenv(v[i].name, number, 0);
+	}
 }
 
 struct core *__wrap_core_new(const struct conf *conf, uint64_t seed)
