@@ -1,12 +1,12 @@
 /* peers.c - see peers.h */
 #include "config.h"
 
-#include "common/base/each.h"
 #include "ctld/loop/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
