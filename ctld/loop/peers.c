@@ -448,7 +448,8 @@ static bool reply_unsent(struct ctld *c, uint64_t session, uint64_t id)
 	if (!u)
 		return false;
 	arena_reset(c->out, WIRE_ARENA_CAP);
-	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(&u->why, c->out)->base);
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id,
+	        &wire_reply(&u->why, c->out)->base);
 	forget_unsent(peer, u);
 	return true;
 }
