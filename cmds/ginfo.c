@@ -1,6 +1,5 @@
 /* ginfo.c - list partitions or nodes, and what is free */
 #include <stddef.h>
-#include <string.h>
 
 #include "cmds/api/reassemble.h"
 #include "cmds/cli/cmd.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
@@ -16,7 +15,6 @@
 #include "common/base/log.h"
 #include "common/base/pidfile.h"
 #include "common/base/units.h"
-#include "common/base/xalloc.h"
 #include "common/conf/conf.h"
 #include "ctld/become.h"
 #include "ctld/ctld.h"

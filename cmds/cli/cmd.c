@@ -343,6 +343,19 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input)
 	return cmd_fail(cmd, &p.err);
 }
 
+/* The row's help without the subcommands in brackets at its end. A heading keeps the colon that
+ * stands behind them. Caller frees. */
+static char *help_of_subcommand(const struct cmd_option *row)
+{
+	size_t len = strcspn(row->help, "(");
+
+	if (row->name || !row->help[len])
+		return xstrndup(row->help, len);
+	if (len && row->help[len - 1] == ' ')
+		len--;
+	return xasprintf("%.*s:", (int)len, row->help);
+}
+
 int cmd_help_subcommand(struct cmd *one, const struct cmd_option *table, size_t n, unsigned takes)
 {
 	struct cmd_option *rows = xcalloc(n + 1, sizeof(*rows));
@@ -357,15 +370,14 @@ int cmd_help_subcommand(struct cmd *one, const struct cmd_option *table, size_t 
 		if (!(row->own & takes))
 			continue;
 		rows[n_rows] = *row;
-		/* A heading ends in a colon, behind the brackets. */
-		rows[n_rows++].help = xasprintf("%.*s%s",
-		        (int)strcspn(row->help, "(") - !row->name, row->help, row->name ? "" : ":");
+		rows[n_rows++].help = help_of_subcommand(row);
 	}
 	one->table = rows;
 	status = cmd_parse(one, 2, argv, NULL);
 	while (n_rows)
 		free((char *)(uintptr_t)rows[--n_rows].help);
 	free(rows);
+	one->table = NULL;
 	return status;
 }
 

@@ -60,7 +60,8 @@ int cmd_parse(const struct cmd *cmd, int argc, char **argv, void *input);
 
 /* --help of a subcommand: `one` has its own texts and no table yet. Of the `n` rows of the whole
  * command's table it gets those with a bit of `takes` in `own`, in whose help the subcommands that
- * take them stand in brackets and at the end: these are left out. Returns the exit status. */
+ * take them stand in brackets and at the end: these are left out. Afterwards `one` has no table
+ * again. Returns the exit status. */
 int cmd_help_subcommand(
         struct cmd *one, const struct cmd_option *table, size_t n, unsigned takes);
 

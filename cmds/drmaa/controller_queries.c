@@ -1,7 +1,6 @@
 /* controller_queries.c - see controller_queries.h */
 #include "cmds/drmaa/controller_queries.h"
 
-#include <string.h>
 
 #include "cmds/api/reassemble.h"
 #include "common/base/each.h"

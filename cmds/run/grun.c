@@ -175,14 +175,7 @@ static int check_options(const struct grun *g, struct error *err)
 
 char *grun_make_name(const struct grun *g)
 {
-	const char *slash = strrchr(g->command[0], '/');
-	const char *name = slash && slash[1] ? slash + 1 : g->command[0];
-	char text[OPTIONS_TEXT_MAX + 1];
-
-	if (g->o.name)
-		return xstrdup(g->o.name);
-	text_escape(text, sizeof(text), name, strlen(name));
-	return xstrdup(text);
+	return g->o.name ? xstrdup(g->o.name) : options_name(g->command[0]);
 }
 
 int grun_make_cwd(const struct grun *g, char **cwd, struct error *err)

@@ -2,7 +2,6 @@
 #include "cmds/steps/resumable_link.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/byte_queue.h"
 #include "common/base/wirenum.h"

@@ -1,22 +1,14 @@
 /* backoff.c - see backoff.h */
 #include "common/base/backoff.h"
 
+#include "common/base/splitmix.h"
+
 void backoff_init(struct backoff *b, uint32_t min_ms, uint32_t max_ms, uint64_t seed)
 {
 	b->min_ms = min_ms ? min_ms : 1;
 	b->max_ms = max_ms < b->min_ms ? b->min_ms : max_ms;
 	b->tries = 0;
 	b->state = seed;
-}
-
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
 }
 
 uint32_t backoff_next_ms(struct backoff *b)
@@ -28,7 +20,7 @@ uint32_t backoff_next_ms(struct backoff *b)
 	top = (uint64_t)b->min_ms << b->tries;
 	if (top > b->max_ms)
 		top = b->max_ms;
-	return (uint32_t)(b->min_ms + draw(&b->state) % (top - b->min_ms + 1));
+	return (uint32_t)(b->min_ms + splitmix_next(&b->state) % (top - b->min_ms + 1));
 }
 
 void backoff_reset(struct backoff *b)

@@ -12,24 +12,13 @@
 #include "ctld/gdemand/options.h"
 #include "ctld/gdemand/propose_conf.h"
 #include "ctld/gsim/cluster.h"
-
-#define BAD_SHOWN 20 /* broken rows */
+#include "ctld/gsim/history/bad_rows.h"
 
 struct show {
 	struct progress *progress;
-	uint64_t bad, jobs;
+	struct bad_rows bad;
+	uint64_t jobs;
 };
-
-static void show_bad(void *arg, const struct error *err)
-{
-	struct show *s = arg;
-
-	progress_hide(s->progress);
-	if (++s->bad <= BAD_SHOWN)
-		fprintf(stderr, "gdemand: %s\n", err->text);
-	else if (s->bad == BAD_SHOWN + 1)
-		fprintf(stderr, "gdemand: and more\n");
-}
 
 static void show_done(void *arg, uint64_t jobs)
 {
@@ -75,8 +64,8 @@ static int read_past(const struct gdemand_options *o, const struct conf *conf, s
 	how.files = o->files;
 	how.n_files = o->n_files;
 	how.conf = conf;
-	how.history.bad = o->past.history.skip_bad ? show_bad : NULL;
-	how.history.arg = show;
+	how.history.bad = o->past.history.skip_bad ? bad_rows_show : NULL;
+	how.history.arg = &show->bad;
 	how.progress = show_done;
 	how.progress_arg = show;
 	if (find_format(o, &how.history.reader, err) < 0)
@@ -176,6 +165,7 @@ static int run(const struct gdemand_options *o, struct error *err)
 	struct past past = { .names = NULL };
 	int rc = o->conf && !conf ? -1 : 0;
 
+	show.bad = (struct bad_rows){ .program = "gdemand", .bar = show.progress };
 	if (rc == 0)
 		rc = read_past(o, conf, &show, &past, err);
 	show.jobs = past.n;

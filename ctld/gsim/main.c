@@ -11,19 +11,19 @@
 #include "common/base/units.h"
 #include "ctld/gsim/cluster.h"
 #include "ctld/gsim/compare.h"
+#include "ctld/gsim/history/bad_rows.h"
 #include "ctld/gsim/options.h"
 #include "ctld/gsim/plots.h"
 #include "ctld/gsim/replay_recorded.h"
 #include "ctld/gsim/report.h"
 
 #define DEFAULT_CONF SYSCONFDIR "/gpusched/gpusched.conf"
-#define BAD_SHOWN    20 /* broken rows */
 
 /* What is shown while it runs. */
 struct show {
 	struct progress *bar;
 	uint64_t jobs; /* of the history; 0: not known (standard input) */
-	uint64_t bad;  /* rows that were shown */
+	struct bad_rows bad;
 };
 
 /* --- progress -------------------------------------------------------------------------------- */
@@ -52,17 +52,6 @@ static void progress_done(struct show *s, const struct options *o, const struct 
 
 /* --- the history, beforehand ----------------------------------------------------------------- */
 
-static void show_bad(void *arg, const struct error *err)
-{
-	struct show *s = arg;
-
-	progress_hide(s->bar);
-	if (++s->bad <= BAD_SHOWN)
-		fprintf(stderr, "gsim: %s\n", err->text);
-	else if (s->bad == BAD_SHOWN + 1)
-		fprintf(stderr, "gsim: and more\n");
-}
-
 static bool has_input(const struct options *o)
 {
 	size_t i;
@@ -87,8 +76,8 @@ static int look_through(const struct options *o, struct show *s, struct error *e
 	if (has_input(o))
 		return 0;
 	all.skip_bad = true;
-	all.bad = show_bad;
-	all.arg = s;
+	all.bad = bad_rows_show;
+	all.arg = &s->bad;
 	h = history_files_open(o->files, o->n_files, &all, err);
 	if (!h)
 		return -1;
@@ -240,8 +229,8 @@ static int with_history(const struct options *o, const struct conf *conf, struct
 	int rc;
 
 	if (has_input(o)) {
-		once.bad = show_bad;
-		once.arg = s;
+		once.bad = bad_rows_show;
+		once.arg = &s->bad;
 	}
 	h = history_files_open(o->files, o->n_files, &once, err);
 	rc = h ? simulate(o, conf, s, h, out, err) : -1;
@@ -403,6 +392,7 @@ static int run(const struct options *o, struct error *err)
 	} else {
 		cluster_prepare(conf);
 		s.bar = progress_new("reading", "jobs", PROGRESS_COUNT, 0, o->quiet);
+		s.bad = (struct bad_rows){ .program = "gsim", .bar = s.bar };
 		rc = look_through(o, &s, err);
 		if (rc == 0)
 			rc = o->against ? run_against(o, conf, &s, err)

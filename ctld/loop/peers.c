@@ -1,12 +1,12 @@
 /* peers.c - see peers.h */
 #include "config.h"
 
-#include "common/base/each.h"
 #include "ctld/loop/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/each.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
@@ -448,7 +448,8 @@ static bool reply_unsent(struct ctld *c, uint64_t session, uint64_t id)
 	if (!u)
 		return false;
 	arena_reset(c->out, WIRE_ARENA_CAP);
-	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id, &wire_reply(&u->why, c->out)->base);
+	peers_send(c, session, GPUSCHED__MSG_TYPE__MSG_REPLY, id,
+	        &wire_reply(&u->why, c->out)->base);
 	forget_unsent(peer, u);
 	return true;
 }

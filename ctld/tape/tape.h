@@ -99,7 +99,7 @@ typedef void tape_out_fn(void *arg, const void *frame, size_t n);
 struct tape_writer {
 	tape_out_fn *out;
 	void *arg;
-	uint64_t frames, records; /* so far in the file; what is to go on: as tape_end() says */
+	uint64_t frames, records; /* so far in the file; what is to go on: as tape_scan() says */
 	struct clocks last;
 	struct bytes b;
 };

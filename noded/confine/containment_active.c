@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/fnv.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"
@@ -28,10 +29,9 @@
 static char *contain_tag(const struct launcher *l)
 {
 	char *real = realpath(l->options->rundir, NULL);
-	uint64_t h = 0xcbf29ce484222325u;
+	const char *path = real ? real : l->options->rundir;
+	uint64_t h = fnv(path, strlen(path));
 
-	for (const char *p = real ? real : l->options->rundir; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3u;
 	free(real);
 	return xasprintf("%s.%08x", l->options->node, (unsigned)(h ^ h >> 32));
 }

@@ -14,8 +14,6 @@
  */
 #include "config.h"
 
-#include "common/base/each.h"
-#include "common/base/fd_close.h"
 #include "noded/confine/mps_pool.h"
 
 #include <dirent.h>
@@ -28,7 +26,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/each.h"
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/xalloc.h"
 #include "common/base/each.h"
+#include "common/base/xalloc.h"
 #include "noded/core/agent_impl.h"
 
 void agent_mark_unsent(struct agent *agent, struct run *run)

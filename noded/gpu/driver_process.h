@@ -49,8 +49,8 @@ void *driver_process_memory_new(size_t size, int *fd);
 int driver_process_start(
         enum driver_process_kind kind, uint64_t number, int parent, int memory, pid_t *pid);
 
-/* Wait for at most `ms` until the pidfd of a helper tells of its end, or its pipe or socket has
- * something to read. False: it has not, or a signal came. */
+/* Wait for at most `ms` until the pidfd of a driver process tells of its end, or its pipe or socket
+ * has something to read. False: it has not, or a signal came. */
 bool driver_process_wait(int fd, int ms);
 
 #endif

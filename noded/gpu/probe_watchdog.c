@@ -220,7 +220,8 @@ static void take_copy(struct gpus *to, const struct gpus *from)
 
 bool gpu_probe_take(struct gpu_probe *p, struct gpus *out)
 {
-	bool hung = !driver_process_wait(p->pipe, 0), done = p->shared->done || p->shared->at.enough;
+	bool hung = !driver_process_wait(p->pipe, 0);
+	bool done = p->shared->done || p->shared->at.enough;
 	struct discover_at at = p->shared->at;
 	bool gone = end_child(p);
 	struct error err;

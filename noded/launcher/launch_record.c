@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "common/base/each.h"
 #include "noded/launcher/launch_record.h"
 
 #include <assert.h>
@@ -14,6 +13,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/each.h"
 #include "common/base/error.h"
 #include "common/base/xalloc.h"
 #include "common/conf/nodewords.h"

@@ -135,11 +135,6 @@ static struct launcher_options *copy_options(const struct launcher_options *from
 	return to;
 }
 
-static void close_if(int fd)
-{
-	fd_close(fd);
-}
-
 static struct launcher_loop *loop_new(void)
 {
 	struct launcher_loop *loop = xcalloc(1, sizeof(*loop));
@@ -159,7 +154,7 @@ static void loop_free_events(struct launcher_loop *loop)
 static void loop_free(struct launcher_loop *loop)
 {
 	mcred_ops_free(loop->munge);
-	close_if(loop->news);
+	fd_close(loop->news);
 	free(loop);
 }
 
@@ -475,14 +470,14 @@ int launcher_fork(
 	child = fork();
 	if (child == 0) {
 		close(ours[0]);
-		close_if(ours[1]);
+		fd_close(ours[1]);
 		launcher_main(l, its);
 	}
 	close(its);
 	if (child < 0) {
 		fail(err, "cannot fork", "the launcher");
 		close(ours[0]);
-		close_if(ours[1]);
+		fd_close(ours[1]);
 	}
 	launcher_free(l); /* the lock is the child's */
 	if (child < 0)

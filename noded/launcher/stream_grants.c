@@ -8,8 +8,6 @@
  */
 #include "config.h"
 
-#include "common/base/each.h"
-#include "common/base/fd_close.h"
 #include "noded/launcher/stream_grants.h"
 
 #include <errno.h>
@@ -19,7 +17,9 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/each.h"
 #include "common/base/error.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"

@@ -20,21 +20,12 @@
 #include <unistd.h>
 
 #include "common/base/fd_close.h"
+#include "common/base/fnv.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
 #define HEAD_LEN 24
 static const char magic[8] = "GPSREC1\n";
-
-static uint64_t fnv(const void *p, size_t n)
-{
-	const uint8_t *b = p;
-	uint64_t h = 0xcbf29ce484222325u;
-
-	while (n--)
-		h = (h ^ *b++) * 0x100000001b3u;
-	return h;
-}
 
 void record_id_format(struct run_id run, char out[RECORD_ID_MAX])
 {

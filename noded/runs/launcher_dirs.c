@@ -103,25 +103,20 @@ static struct launcher_dirs *launcher_dirs_new(void)
 	return p;
 }
 
-static void close_if(int fd)
-{
-	fd_close(fd);
-}
-
 void launcher_dirs_free(struct launcher_dirs *p)
 {
 	if (!p)
 		return;
-	close_if(p->outputs);
-	close_if(p->holds);
-	close_if(p->private_dir);
-	close_if(p->mps_dir);
-	close_if(p->exits);
-	close_if(p->spool_runs);
-	close_if(p->runs);
-	close_if(p->spool);
-	close_if(p->rundir);
-	close_if(p->lock);
+	fd_close(p->outputs);
+	fd_close(p->holds);
+	fd_close(p->private_dir);
+	fd_close(p->mps_dir);
+	fd_close(p->exits);
+	fd_close(p->spool_runs);
+	fd_close(p->runs);
+	fd_close(p->spool);
+	fd_close(p->rundir);
+	fd_close(p->lock);
 	free(p->runs_path);
 	free(p->spool_runs_path);
 	free(p->private_path);

@@ -1,7 +1,6 @@
 /* replica_status.c - see replica_status.h */
 #include "config.h"
 
-#include "common/base/each.h"
 #include "noded/runs/replica_status.h"
 
 #include <event2/event.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/each.h"
 #include "common/base/xalloc.h"
 #include "noded/runs/agent_channel.h"
 #include "noded/runs/launcher_state.h"

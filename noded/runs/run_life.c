@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include "noded/runs/epochs.h"
-#include "common/base/fd_close.h"
 #include "noded/runs/run_life.h"
 
 #include <errno.h>
@@ -18,11 +16,13 @@
 #include <unistd.h>
 
 #include "common/base/failpoint.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
 #include "noded/contain/procs.h"
 #include "noded/record/record.h"
+#include "noded/runs/epochs.h"
 #include "noded/runs/launcher_dirs.h"
 #include "noded/runs/launcher_state.h"
 #include "noded/runs/replica_status.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/fd_close.h"
+#include "common/base/fnv.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 
@@ -39,15 +40,6 @@ struct list {
 	struct use **v;
 	size_t n;
 };
-
-static uint64_t fnv(const uint8_t *p, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3u;
-	return h;
-}
 
 static int entry_order(const void *a, const void *b)
 {

@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#include "noded/record/fdpass.h"
-#include "common/base/fd_close.h"
 #include "noded/stream/ghold.h"
 
 #include <errno.h>
@@ -25,9 +23,11 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"
+#include "noded/record/fdpass.h"
 #include "noded/stream/disconnect_timeout.h"
 #include "noded/stream/local_channel.h"
 #include "noded/stream/owner_grant.h"

@@ -12,8 +12,6 @@
  */
 #include "config.h"
 
-#include "common/base/each.h"
-#include "common/net/event_end.h"
 #include "noded/watch/gpu_faults.h"
 
 #include <event2/event.h>
@@ -23,12 +21,14 @@
 #include <time.h>
 
 #include "common/base/clock.h"
+#include "common/base/each.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpu/gpufault.h"
 #include "common/gpusched.pb-c.h"
 #include "common/job/run.h"
+#include "common/net/event_end.h"
 #include "noded/gpu/gpus.h"
 #include "noded/gpu/xid_events.h"
 #include "noded/record/record.h"

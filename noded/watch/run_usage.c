@@ -6,14 +6,14 @@
  */
 #include "config.h"
 
-#include "common/base/each.h"
-#include "common/base/fd_close.h"
 #include "noded/watch/run_usage.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/each.h"
+#include "common/base/fd_close.h"
 #include "common/base/log.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"

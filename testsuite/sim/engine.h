@@ -2,8 +2,8 @@
  *
  * The ground under the fault simulation: a queue of things that will happen, a generator of random
  * numbers that only the seed decides, and links between the controller and the nodes. Nothing here
- * knows what is simulated. One seed is one history: sim_trace() mixes everything that happens into
- * a number, and the same seed must give the same number.
+ * knows what is simulated. One seed is one history: engine_trace() mixes everything that happens
+ * into a number, and the same seed must give the same number.
  */
 #ifndef TESTSUITE_SIM_ENGINE_H
 #define TESTSUITE_SIM_ENGINE_H

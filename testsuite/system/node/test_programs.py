@@ -262,9 +262,12 @@ def test_a_health_check_outlives_the_sweep_after_a_run(box):
     leaf = root / "run-999_0_1"
     leaf.mkdir()
     with subprocess.Popen(["sleep", "1000"]) as stray:
-        (leaf / "cgroup.procs").write_text(str(stray.pid))
-        box.wait_state(run(box, "true", "--nodelist=n2"), "COMPLETED")
-        assert stray.wait(30) == -signal.SIGKILL
+        try:
+            (leaf / "cgroup.procs").write_text(str(stray.pid))
+            box.wait_state(run(box, "true", "--nodelist=n2"), "COMPLETED")
+            assert stray.wait(30) == -signal.SIGKILL
+        finally:
+            stray.kill()
     assert (root / "run-health/cgroup.procs").read_text()
     (box.dir / "slow-n2").unlink()
     assert "run health" not in (box.dir / "log/gnoded-n2.log").read_text()

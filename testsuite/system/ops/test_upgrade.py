@@ -103,8 +103,11 @@ def test_a_cgroup_without_a_record(lau, name):
     leaf = root / name
     leaf.mkdir(parents=True)
     with subprocess.Popen(["sleep", "1000"]) as stray:
-        (leaf / "cgroup.procs").write_text(str(stray.pid))
-        lau.start()
-        assert stray.wait(30) == -signal.SIGKILL
+        try:
+            (leaf / "cgroup.procs").write_text(str(stray.pid))
+            lau.start()
+            assert stray.wait(30) == -signal.SIGKILL
+        finally:
+            stray.kill()
     wait_until(lambda: f"cgroup of run {name[4:]} had processes and no record: killed" in lau.log(), "the log to say so")
     wait_until(lambda: not leaf.exists(), "its cgroup to be removed")

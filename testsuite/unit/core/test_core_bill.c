@@ -247,8 +247,8 @@ static unsigned pick(unsigned n)
 
 #define JOBS 40
 
-/* Killed again and again: what was sealed is billed once, what was not never happened, and the node says
- * it again. */
+/* Killed again and again: what was sealed is billed once, what was not never happened, and the node
+ * says it again. */
 static void kills(void **state)
 {
 	struct world *w = world_new(conf);

@@ -1,7 +1,7 @@
-/* Of what a test tries many times, drawn by chance or one by one: how many times. All tests that have
- * such an amount ask for it here, so that one variable makes all of them smaller where programs are
- * slow (testsuite/run sets TEST_FEWER under sanitizers), and one of their own makes one larger (make
- * campaign). */
+/* Of what a test tries many times, drawn by chance or one by one: how many times. All tests that
+ * have such an amount ask for it here, so that one variable makes all of them smaller where
+ * programs are slow (testsuite/run sets TEST_FEWER under sanitizers), and one of their own makes
+ * one larger (make campaign). */
 #ifndef UNIT_AMOUNT_H
 #define UNIT_AMOUNT_H
 
@@ -24,7 +24,8 @@ static inline uint64_t fewer(void)
 	return n ? n : 1;
 }
 
-/* `all`, or as many times fewer, but never none; what the variable `name` says where that is set. */
+/* `all`, or as many times fewer, but never none; what the variable `name` says where that is
+ * set. */
 static inline uint64_t amount(const char *name, uint64_t all)
 {
 	return env_number(name, all < fewer() ? 1 : all / fewer());
