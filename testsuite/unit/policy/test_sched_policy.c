@@ -656,7 +656,7 @@ static void cases(void **state)
 
 	(void)state;
 	some_cases(env_number("POLICY_SEED", env_number("POLICY_FIRST", 1)), n, &sums);
-	assert_true(getenv("POLICY_SEED") || getenv("POLICY_FIRST") ||
+	assert_true(getenv("POLICY_SEED") || getenv("POLICY_FIRST") || n < 10 ||
 	            (sums.starts > 10 * n && sums.preempted > n / 4 && sums.planned > 5 * n &&
 	                    sums.searched > 10 * n));
 }
