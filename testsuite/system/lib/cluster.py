@@ -172,8 +172,9 @@ class Cluster:
             (self.dir / sub).mkdir()
             (self.dir / sub).chmod(0o755)
         (self.dir / "jobs").chmod(0o1777)
+        (self.dir / "leaks").mkdir()
         for daemon in DAEMONS:
-            (self.dir / f"leaks.{daemon}").write_text("detect_leaks=1")
+            (self.dir / "leaks" / daemon).write_text("detect_leaks=1")
         (self.dir / "lsan.supp").write_text("leak:libpmix.so\n")  # what it keeps after its server has been finalized (gpmix)
         self.make_state()
         self.key = munge_from.key if munge_from else self.dir / "munge/key"
@@ -230,7 +231,7 @@ partitions = {self.partitions};
         """Leaks are searched for in the daemons, where they add up, and in all programs where the commands are tried. The
         search takes a third of a command's time, and a process that ends with its answer leaves nothing behind."""
         all_programs = "system/cmds/" in os.environ.get("PYTEST_CURRENT_TEST", "")
-        return f"log_path={self.dir}/log/asan:exitcode=99:detect_leaks={int(all_programs)}:include_if_exists={self.dir}/leaks.%b"
+        return f"log_path={self.dir}/log/asan:exitcode=99:detect_leaks={int(all_programs)}:include_if_exists={self.dir}/leaks/%b"
 
     @property
     def env(self):

@@ -286,6 +286,14 @@ def test_what_others_can_change_is_not_run_as_root(box):
         assert r.returncode and text in r.stdout + r.stderr, r.stderr
 
 
+def replace(program, text):
+    """By a new file: the kernel refuses to write one that is executed right now."""
+    new = program.with_suffix(".new")
+    new.write_text(text)
+    new.chmod(program.stat().st_mode & 0o777)
+    new.rename(program)
+
+
 CANNOT_RUN = {"#!/nowhere/bash\n": "No such file or directory; is the interpreter there that its first line names?",
               "echo hello\n": "Exec format error; its first line must name its interpreter, as in #!/bin/sh"}
 
@@ -295,11 +303,11 @@ CANNOT_RUN = {"#!/nowhere/bash\n": "No such file or directory; is the interprete
 def test_one_that_the_kernel_cannot_run(box, kind, line):
     program = box.dir / f"{kind}.sh"
     good = program.read_text()
-    program.write_text(line)
+    replace(program, line)
     job = None if kind == "health-check" else run(box, "true", "--gpus=1", "--nodelist=n1")
     wait_until(lambda: "n1" in drained(box), "n1 to be drained")
     assert drained(box)["n1"].split(" [")[0] == f"{kind.replace('-', ' ')} ended with exit code 127: cannot be executed: {CANNOT_RUN[line]}"
-    program.write_text(good)
+    replace(program, good)
     if job:
         box.run("gctl", "resume", "n1")
         box.wait_state(job, "COMPLETED")
@@ -309,11 +317,11 @@ def test_one_that_the_kernel_cannot_run(box, kind, line):
 def test_one_of_the_owner_s_that_the_kernel_cannot_run(box):
     program = box.dir / "task-prolog.sh"
     good = program.read_text()
-    program.write_text("#!/nowhere/bash\n")
+    replace(program, "#!/nowhere/bash\n")
     job = run(box, "true", "--nodelist=n1")
     why = lambda: box.run("gctl", "show", "job", job).stdout  # noqa: E731
     wait_until(lambda: "the task prolog cannot be executed: No such file or directory; is the interpreter there" in why(), why)
-    program.write_text(good)
+    replace(program, good)
     box.run("gcancel", job, check=False)
     for node in drained(box):
         box.run("gctl", "resume", node)
