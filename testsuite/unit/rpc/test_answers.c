@@ -21,6 +21,7 @@
 #include "common/net/msgfield.h"
 #include "ctld/rpc/call/answer_parts.h"
 #include "ctld/wire/answer_frame.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/wire_arena.h"
 
 #define T(sym) GPUSCHED__MSG_TYPE__MSG_##sym
@@ -30,7 +31,9 @@ struct amount {
 	size_t text, list, inner;
 };
 
-static const struct amount amounts[] = {
+#define MANY 70000
+
+static struct amount amounts[] = {
 	{ 0, 0, 0 },
 	{ 5, 1, 1 },
 	{ 255, 16, 16 },
@@ -40,8 +43,8 @@ static const struct amount amounts[] = {
 	{ 64, 64, 20 },
 	{ 60000, 2, 1 },
 	{ 1100000, 1, 0 },
-	{ 3, 70000, 1 },
-	{ 3, 1, 70000 },
+	{ 3, MANY, 1 },
+	{ 3, 1, MANY },
 };
 
 #define N_AMOUNTS (sizeof(amounts) / sizeof(amounts[0]))
@@ -410,5 +413,6 @@ int main(void)
 		cmocka_unit_test(test_whole),
 	};
 
+	amounts[N_AMOUNTS - 2].list = amounts[N_AMOUNTS - 1].inner = amount("ANSWERS_MANY", MANY);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

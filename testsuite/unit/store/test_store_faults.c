@@ -24,7 +24,7 @@
 
 /* Which places are tried: every one, or one of so many (odd: also those that come in pairs); and
  * what is tried now and then anyway. */
-#define STRIDE (2 * fewer() - 1)
+#define STRIDE (2 * env_number("STORE_FEWER", fewer()) - 1)
 #define SPARSE ((fewer() + 3) / 4)
 
 #define DISK       "disk"
