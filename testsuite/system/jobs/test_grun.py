@@ -617,7 +617,7 @@ def test_environment_and_folder_of_tasks(two):
 
 
 def test_exit_status_of_tasks(two):
-    status, _, err = grun(two, "-n4", "sh", "-c", "exit $SLURM_PROCID")
+    status, _, err = grun(two, "-n4", "--nodelist=n1", "sh", "-c", "exit $SLURM_PROCID")
     assert status == 3 and "grun: error: n1: task 3: Exited with exit code 3" in err
     assert two.wait_state(last_job(two), "FAILED")["exit_code"] == 3
     assert grun(two, "-n2", "/no/such")[0] == 127
