@@ -229,7 +229,7 @@ partitions = {self.partitions};
     @property
     def asan_options(self):
         """Leaks are searched for in the daemons, where they add up, and in all programs where the commands are tried. The
-        search takes a third of a command's time, and a process that ends with its answer leaves nothing behind."""
+        search is a good part of a command's time, and a process that ends with its answer leaves nothing behind."""
         all_programs = "system/cmds/" in os.environ.get("PYTEST_CURRENT_TEST", "")
         return f"log_path={self.dir}/log/asan:exitcode=99:detect_leaks={int(all_programs)}:include_if_exists={self.dir}/leaks/%b"
 

@@ -1,5 +1,5 @@
-/* Of what a test tries many times, drawn by chance or one by one: how many times. All tests that
- * have such an amount ask for it here, so that one variable makes all of them smaller where
+/* Of what a test tries many times, drawn by chance or one by one: how many times. A test
+ * that can do with fewer asks for it here, so that one variable makes all of them smaller where
  * programs are slow (testsuite/run sets TEST_FEWER under sanitizers), and one of their own makes
  * one larger (make campaign). */
 #ifndef UNIT_AMOUNT_H
