@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/taskset.h"
+#include "testsuite/unit/lib/amount.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -203,10 +204,10 @@ static void parted(const struct taskset *of, uint64_t x, const struct taskset *s
 
 static void takes_apart(void **state)
 {
-	int round;
+	uint64_t rounds = amount("TASKSET_CASES", 20000);
 
 	(void)state;
-	for (round = 0; round < 20000; round++) {
+	while (rounds--) {
 		struct taskset a, b, taken, copy;
 		uint64_t x = make(&a), y = make(&b), left;
 

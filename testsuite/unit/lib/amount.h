@@ -24,6 +24,12 @@ static inline uint64_t fewer(void)
 	return n ? n : 1;
 }
 
+/* Of things that are tried one by one, not drawn: each how-manieth is tried. 1 is all. */
+static inline uint64_t sparse(void)
+{
+	return (fewer() + 3) / 4;
+}
+
 /* `all`, or as many times fewer, but never none; what the variable `name` says where that is
  * set. */
 static inline uint64_t amount(const char *name, uint64_t all)

@@ -3,7 +3,7 @@
  * A simple model of a controller and the simulated launcher (noded/sim/sim_launcher.h), with the core
  * between them. Messages travel as packed bytes and are lost, doubled and overtaken by others, also
  * within a session; sessions break; agent, launcher, node and controller restart; an old controller
- * and one with the wrong incarnation give orders. Seeds are 1..SEEDS; one is run alone with the
+ * and one with the wrong incarnation give orders. Seeds are 1 to 400; one is run alone with the
  * seed as the argument. Judged:
  *
  *	- a run starts at most once, and never what a stale controller or another incarnation
@@ -24,8 +24,9 @@
 
 #include "noded/net/convert_messages.h"
 #include "noded/sim/sim_launcher.h"
+#include "testsuite/unit/lib/amount.h"
 
-enum { SEEDS = 400, STEPS = 1500, RUNS = 120, QUEUE = 256 };
+enum { STEPS = 1500, RUNS = 120, QUEUE = 256 };
 
 #define STALE_JOBS 1000 /* jobs from here on are ordered by a controller that is not in charge */
 #define WRONG_JOBS 2000 /* from here on: in the name of another incarnation */
@@ -541,13 +542,14 @@ static void play_seed(uint64_t seed, struct tally *tally)
 static void whatever_happens(void **state)
 {
 	struct tally tally = { 0 };
+	uint64_t seeds = amount("AGENT_SEEDS", 400);
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+	for (uint64_t seed = 1; seed <= seeds; seed++)
 		play_seed(seed, &tally);
-	print_message("%d seeds: %u runs started, %u never, %u orders ignored\n", SEEDS,
+	print_message("%lu seeds: %u runs started, %u never, %u orders ignored\n", seeds,
 	        tally.started, tally.never, tally.ignored);
-	assert_true(tally.started > 20 * SEEDS && tally.never > SEEDS && tally.ignored > SEEDS);
+	assert_true(tally.started > 20 * seeds && tally.never > seeds && tally.ignored > seeds);
 }
 
 static uint64_t one_seed;

@@ -701,11 +701,12 @@ static void known_cases(void **state)
 	(void)state;
 	if (getenv("POLICY_SEED") || getenv("POLICY_FIRST"))
 		skip();
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i += sparse())
 		one_case(known[i].seed, AT_ONCE, &lab);
-	for (i = 0; i < sizeof(known_interrupted) / sizeof(known_interrupted[0]); i++)
+	for (i = 0; i < sizeof(known_interrupted) / sizeof(known_interrupted[0]);
+	        i += sparse())
 		one_case(known_interrupted[i].seed, INTERRUPTED, &lab);
-	for (i = 0; i < sizeof(known_in_steps) / sizeof(known_in_steps[0]); i++) {
+	for (i = 0; i < sizeof(known_in_steps) / sizeof(known_in_steps[0]); i += sparse()) {
 		uint64_t seed = known_in_steps[i].seed;
 
 		check_steps(seed, one_case(seed, AT_ONCE, &lab), IN_STEPS, &lab);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "ctld/core/plan/plan_impl.h"
+#include "testsuite/unit/lib/amount.h"
 #include "testsuite/unit/lib/places_conf.h"
 
 #define NODES  1000
@@ -109,7 +110,7 @@ static void distinct_wishes(void **state)
 	struct cluster c;
 	struct plan *p, *fresh;
 	usec_t start, other;
-	size_t before, grown;
+	size_t before, grown, wishes = amount("PLAN_WISHES", WISHES);
 	uint32_t i;
 
 	(void)state;
@@ -117,7 +118,7 @@ static void distinct_wishes(void **state)
 	p = plan_new(c.conf, c.ledger, &runs);
 	ask(&c, p, 1, &start);
 	before = mallinfo2().uordblks;
-	for (i = 0; i < WISHES; i++) {
+	for (i = 0; i < wishes; i++) {
 		if (i % 16 == 0) {
 			ends[i % NODES] -= 1000000;
 			plan_node_changed(p, i % NODES);

@@ -22,10 +22,8 @@
 #include "testsuite/unit/lib/store_fixture.h"
 #include "testsuite/unit/lib/store_model.h"
 
-/* Which places are tried: every one, or one of so many (odd: also those that come in pairs); and
- * what is tried now and then anyway. */
+/* Which places are tried: every one, or one of so many (odd: also those that come in pairs). */
 #define STRIDE (2 * env_number("STORE_FEWER", fewer()) - 1)
-#define SPARSE ((fewer() + 3) / 4)
 
 #define DISK       "disk"
 #define OTHER_DISK "disk after the cut"
@@ -150,7 +148,7 @@ static void cut_here(void *arg, enum fault_op op)
 static void test_power_cuts(void **state)
 {
 	struct fault_vfs *disk = fault_vfs_new(DISK, 1);
-	struct cutter cutter = { .disk = disk, .every = 16 * SPARSE };
+	struct cutter cutter = { .disk = disk, .every = 16 * sparse() };
 	struct error err;
 	struct store *store;
 
@@ -315,7 +313,7 @@ static void test_full_disk(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	for (uint64_t room = 1000; room < 400000; room += 7777 * SPARSE) {
+	for (uint64_t room = 1000; room < 400000; room += 7777 * sparse()) {
 		struct fault_vfs *disk = fault_vfs_new(DISK, room);
 		struct store *store = open_disk(DISK, &err);
 		uint64_t acknowledged = 0;
