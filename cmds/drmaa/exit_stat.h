@@ -7,7 +7,7 @@
 #ifndef CMDS_DRMAA_EXIT_STAT_H
 #define CMDS_DRMAA_EXIT_STAT_H
 
-#include "cmds/drmaa/controller_queries.h"
+#include "cmds/drmaa/job_queries.h"
 
 int exit_stat(const struct query_job *job);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmds/api/submit.h"
-#include "cmds/drmaa/controller_queries.h"
+#include "cmds/drmaa/job_queries.h"
 #include "cmds/drmaa/jobspec.h"
 #include "cmds/drmaa/session.h"
 #include "common/base/each.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/drmaa/controller_queries.h"
 #include "cmds/drmaa/exit_stat.h"
+#include "cmds/drmaa/job_queries.h"
 #include "cmds/drmaa/session.h"
 #include "cmds/drmaa/string_vectors.h"
 #include "common/base/clock.h"

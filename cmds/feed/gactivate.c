@@ -3,7 +3,7 @@
  * Behind a load balancer it is the backup of each service: it gets the requests that find no
  * replica, tells the controller that they wait, and passes them on to the first replica that serves
  * (held_connections.h). It understands nothing of what it passes on. One event loop; the controller
- * is asked by threads (controller_queries.h).
+ * is asked by threads (service_finder.h).
  */
 #include <inttypes.h>
 #include <locale.h>

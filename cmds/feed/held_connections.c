@@ -13,7 +13,7 @@
 #include <event2/event.h>
 #include <event2/listener.h>
 
-#include "cmds/feed/controller_queries.h"
+#include "cmds/feed/service_finder.h"
 #include "cmds/feed/service_unavailable.h"
 #include "cmds/feed/splice.h"
 #include "common/base/clock.h"
@@ -44,7 +44,7 @@ struct service_port {
 	TAILQ_HEAD(, held) held;
 	uint32_t waiting;        /* WAITING or CONNECTING */
 	uint32_t told;           /* the number that the controller was told */
-	struct controller_query_address *v; /* where it answers */
+	struct service_finder_address *v; /* where it answers */
 	size_t n, turn;
 	int64_t found_ms; /* as it was then; INT64_MIN: not known */
 	bool known;       /* the controller had the service once */
@@ -52,7 +52,7 @@ struct service_port {
 
 struct held_connections {
 	struct event_base *base;
-	struct controller_query *query;
+	struct service_finder *finder;
 	struct held_connections_limits limits;
 	struct service_port *v;
 	size_t n;
@@ -80,7 +80,7 @@ static void run_timers(struct held_connections *g)
 static void tell(struct service_port *port)
 {
 	port->told = port->waiting;
-	controller_query_wake(port->all->query, port->number, port->waiting);
+	service_finder_wake(port->all->finder, port->number, port->waiting);
 }
 
 /* --- the end of waiting ----------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static void connect_to_replica(struct held *h)
 {
 	const struct timeval limit = { HELD_CONNECT_S, 0 };
 	struct service_port *port = h->port;
-	struct controller_query_address *to = &port->v[port->turn++ % port->n];
+	struct service_finder_address *to = &port->v[port->turn++ % port->n];
 
 	h->state = CONNECTING;
 	h->server = bufferevent_socket_new(port->all->base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -218,8 +218,8 @@ static void give_up_all(struct service_port *port)
 }
 
 /* An unknown service may be submitted soon; a service that existed before has been stopped. */
-static void on_found(void *arg, size_t service, enum controller_query_state state,
-        const struct controller_query_address *v, size_t n)
+static void on_found(void *arg, size_t service, enum service_finder_state state,
+        const struct service_finder_address *v, size_t n)
 {
 	struct held_connections *g = arg;
 	struct service_port *port = &g->v[service];
@@ -228,9 +228,9 @@ static void on_found(void *arg, size_t service, enum controller_query_state stat
 	port->v = n ? xmemdup(v, n * sizeof(*v)) : NULL;
 	port->n = n;
 	port->found_ms = clock_ms(CLOCK_MONOTONIC);
-	port->known |= state != CONTROLLER_QUERY_UNKNOWN;
+	port->known |= state != SERVICE_FINDER_UNKNOWN;
 	connect_all(port);
-	if (port->known && state != CONTROLLER_QUERY_STANDS)
+	if (port->known && state != SERVICE_FINDER_STANDS)
 		give_up_all(port);
 }
 
@@ -250,7 +250,7 @@ static void begin_waiting(struct held *h)
 	}
 	if (port->waiting == 1)
 		tell(port);
-	controller_query_ask(port->all->query);
+	service_finder_ask(port->all->finder);
 	run_timers(port->all);
 }
 
@@ -346,7 +346,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		waiting += g->v[i].waiting;
 	if (!waiting)
 		return;
-	controller_query_ask(g->query);
+	service_finder_ask(g->finder);
 	run_after(g->look, HELD_POLL_MS);
 }
 
@@ -400,7 +400,7 @@ struct held_connections *held_connections_new(struct event_base *base, char *con
         const struct held_connections_limits *limits, struct error *err)
 {
 	struct held_connections *g = xcalloc(1, sizeof(*g));
-	const struct controller_query_ops ops = { on_found, g };
+	const struct service_finder_ops ops = { on_found, g };
 	int rc = 0;
 
 	*g = (struct held_connections){ .base = base, .limits = *limits, .n = n };
@@ -408,10 +408,10 @@ struct held_connections *held_connections_new(struct event_base *base, char *con
 	g->look = evtimer_new(base, on_look, g);
 	g->wake = evtimer_new(base, on_wake, g);
 	g->resume = evtimer_new(base, on_resume, g);
-	g->query = controller_query_new(base, names, n, &ops, err);
-	for (size_t i = 0; g->query && rc >= 0 && i < n; i++)
+	g->finder = service_finder_new(base, names, n, &ops, err);
+	for (size_t i = 0; g->finder && rc >= 0 && i < n; i++)
 		rc = open_port(g, i, names[i], &at[i], err);
-	if (g->query && rc >= 0)
+	if (g->finder && rc >= 0)
 		return g;
 	held_connections_free(g);
 	return NULL;
@@ -428,7 +428,7 @@ void held_connections_free(struct held_connections *g)
 {
 	if (!g)
 		return;
-	controller_query_free(g->query);
+	service_finder_free(g->finder);
 	for (size_t i = 0; i < g->n; i++) {
 		close_listener(&g->v[i]);
 		free(g->v[i].v);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cmds/cli/parse_time.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/slurm_commands/value_formats.h"
 

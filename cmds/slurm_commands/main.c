@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/manual.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 
 int main(int argc, char **argv)
 {

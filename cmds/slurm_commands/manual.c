@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmds/slurm/sbatch_options.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/scontrol_records.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/srun/srun_options.h"
 
 static const char *const verdicts[] = {

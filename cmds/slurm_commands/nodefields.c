@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/value_formats.h"
 #include "common/base/hostlist.h"
 #include "common/base/text.h"

@@ -2,7 +2,7 @@
 #ifndef CMDS_PROGRAM_TABLE_H
 #define CMDS_PROGRAM_TABLE_H
 
-#include "cmds/slurm_commands/command_line.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 
 #define PROGRAM(name)                           \
 	int name##_main(int argc, char **argv); \

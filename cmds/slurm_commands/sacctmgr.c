@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "common/base/strbuf.h"
 #include "common/base/xalloc.h"
 #include "common/gpusched.pb-c.h"

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "cmds/slurm/sbatch_options.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/value_formats.h"
 #include "cmds/submit/gsubmit.h"
 

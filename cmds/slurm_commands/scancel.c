@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cmds/cli/signal_names.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/srun/steps_signal.h"
 #include "common/base/units.h"

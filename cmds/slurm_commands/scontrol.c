@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/views/filter.h"
 
 #define WORDS_MAX 256

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/slurm_commands/value_formats.h"
 #include "common/base/text.h"

@@ -6,10 +6,10 @@
 #include <strings.h>
 #include <time.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/nodefields.h"
 #include "cmds/slurm_commands/scontrol.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/value_formats.h"
 #include "common/base/hostlist.h"
 #include "common/base/units.h"

@@ -11,9 +11,9 @@
 #include "cmds/api/renew_signature.h"
 #include "cmds/api/spec.h"
 #include "cmds/options/options.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/scontrol.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "common/base/taskset.h"
 #include "common/base/units.h"
 

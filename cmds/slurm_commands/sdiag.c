@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "common/gpusched.pb-c.h"
 
 static const struct slurm_cmd_option options[] = {

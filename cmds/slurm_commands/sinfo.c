@@ -4,10 +4,10 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/nodefields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/sorted_lines.h"
 #include "common/base/hostlist.h"
 #include "common/base/xalloc.h"

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/state_codes.h"
 
 static void begin(const struct slurmjson *out)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/sorted_lines.h"
 #include "common/gpusched.pb-c.h"
 

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "cmds/api/steplist.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/controller_queries.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/slurmjson.h"
 #include "cmds/slurm_commands/sorted_lines.h"
 #include "cmds/slurm_commands/state_codes.h"

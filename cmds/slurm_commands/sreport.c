@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "cmds/cli/parse_time.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/value_formats.h"
 #include "common/base/strbuf.h"
 #include "common/base/units.h"

@@ -1,6 +1,6 @@
 /* strigger.c - there are no triggers */
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/program_table.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 
 int strigger_main(int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmds/srun/srun.h"
-#include "cmds/steps/filename_pattern.h"
+#include "cmds/steps/step_filename.h"
 #include "common/base/xalloc.h"
 
 #define LINE_MAX_BYTES (64 * 1024) /* a longer one is written in pieces */

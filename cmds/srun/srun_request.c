@@ -14,7 +14,7 @@
 
 #include "cmds/cli/terminal.h"
 #include "cmds/srun/srun.h"
-#include "cmds/steps/filename_pattern.h"
+#include "cmds/steps/step_filename.h"
 #include "common/base/each.h"
 #include "common/base/fd_close.h"
 #include "common/base/xalloc.h"

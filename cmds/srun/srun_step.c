@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cmds/cli/terminal.h"
-#include "cmds/steps/filename_pattern.h"
+#include "cmds/steps/step_filename.h"
 #include "common/base/hostlist.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"

@@ -12,7 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cmds/steps/filename_pattern.h"
+#include "cmds/steps/step_filename.h"
 #include "common/base/fd_close.h"
 #include "common/base/wirenum.h"
 #include "common/base/xalloc.h"

@@ -11,7 +11,7 @@
 
 const char *name_or_none(const struct past *past, uint32_t name)
 {
-	const char *text = names_text(past->names, name);
+	const char *text = text_numbers_text(past->names, name);
 
 	return *text ? text : "(none)";
 }

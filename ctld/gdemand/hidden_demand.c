@@ -178,7 +178,7 @@ static void row(const struct demand *d, struct sheet *s, const struct scope *sco
 
 	demand_scope_name(name, p, scope);
 	if (scope->account != DEMAND_ALL)
-		limits = limits_of(d->conf, names_text(p->names, scope->account));
+		limits = limits_of(d->conf, text_numbers_text(p->names, scope->account));
 	if (p->has.starts && !p->simulated) {
 		demand_given(p, scope, &given);
 		demand_waiting(p, scope, &waiting);
@@ -232,7 +232,7 @@ void demand_hidden(struct demand *d)
 			row(d, s, &d->scopes[i]);
 	}
 	/* A single account is `all` by itself, and has limits all the same. */
-	if (d->past->has.states && !several && *names_text(d->past->names, only.account))
+	if (d->past->has.states && !several && *text_numbers_text(d->past->names, only.account))
 		row(d, s, &only);
 	if (!d->past->has.states)
 		sheet_note(s,

@@ -118,13 +118,13 @@ static void take_names(struct past *p, const struct history_job *h, struct past_
 	const char *had = h->past.known ? h->past.gpu_type : "";
 	char word[MAX_WORD + 1];
 
-	j->user = names_number(p->names, h->user);
-	j->account = names_number(p->names, h->account);
-	j->partition = names_number(p->names, h->partition);
-	j->qos = names_number(p->names, h->past.known ? h->past.qos : "");
-	j->asked = names_number(p->names, h->gpu_type);
-	j->type = names_number(p->names, *had ? had : *h->gpu_type ? h->gpu_type : "any");
-	j->model = names_number(p->names, label_of(h->past.labels, "model", word));
+	j->user = text_numbers_get(p->names, h->user);
+	j->account = text_numbers_get(p->names, h->account);
+	j->partition = text_numbers_get(p->names, h->partition);
+	j->qos = text_numbers_get(p->names, h->past.known ? h->past.qos : "");
+	j->asked = text_numbers_get(p->names, h->gpu_type);
+	j->type = text_numbers_get(p->names, *had ? had : *h->gpu_type ? h->gpu_type : "any");
+	j->model = text_numbers_get(p->names, label_of(h->past.labels, "model", word));
 	p->has.labels |= *word != '\0';
 }
 
@@ -339,7 +339,7 @@ int past_read(struct past *p, const struct past_options *o, struct error *err)
 {
 	size_t i, n = 0;
 
-	*p = (struct past){ .names = names_new() };
+	*p = (struct past){ .names = text_numbers_new() };
 	if (read_all(p, o, err) < 0)
 		return -1;
 	if (!p->n)
@@ -366,7 +366,7 @@ int past_read(struct past *p, const struct past_options *o, struct error *err)
 void past_clear(struct past *p)
 {
 	free(p->v);
-	names_free(p->names);
+	text_numbers_free(p->names);
 	*p = (struct past){ 0 };
 }
 
@@ -402,11 +402,11 @@ static enum history_result replay_next(void *reader, struct history_job *job, st
 	j = &p->v[r->at];
 	snprintf(r->name, sizeof(r->name), "%zu", r->at++);
 	*job = (struct history_job){ .name = r->name,
-		.user = names_text(p->names, j->user),
-		.account = names_text(p->names, j->account),
-		.group = names_text(p->names, j->account),
-		.partition = r->o.one_partition ? "" : names_text(p->names, j->partition),
-		.gpu_type = names_text(p->names, j->asked),
+		.user = text_numbers_text(p->names, j->user),
+		.account = text_numbers_text(p->names, j->account),
+		.group = text_numbers_text(p->names, j->account),
+		.partition = r->o.one_partition ? "" : text_numbers_text(p->names, j->partition),
+		.gpu_type = text_numbers_text(p->names, j->asked),
 		.submit = j->eligible,
 		.duration = j->duration,
 		.time_limit = j->time_limit,

@@ -14,7 +14,7 @@
 #include "common/base/error.h"
 #include "common/conf/conf.h"
 #include "ctld/gsim/history/history.h"
-#include "ctld/gsim/history/name_numbers.h"
+#include "ctld/gsim/history/text_numbers.h"
 
 #define PAST_UNKNOWN (-1) /* a time */
 
@@ -59,7 +59,7 @@ enum block_length { BLOCKS_NONE, BLOCKS_HOURS, BLOCKS_DAYS, BLOCKS_WEEKS };
 struct past {
 	struct past_job *v; /* by `eligible` */
 	size_t n, size;
-	struct names *names;
+	struct text_numbers *names;
 	usec_t origin;   /* of the first submission, in the history's time */
 	bool dated;      /* that time is a date: us UTC */
 	usec_t from, to; /* the time that is examined */

@@ -112,10 +112,10 @@ static void models(const struct demand *d, struct sheet *s)
 			while (size <= r.model)
 				seen[size++] = false;
 		}
-		if (seen[r.model] || !*names_text(d->past->names, r.model))
+		if (seen[r.model] || !*text_numbers_text(d->past->names, r.model))
 			continue;
 		seen[r.model] = true;
-		snprintf(r.name, sizeof(r.name), "model %s", names_text(d->past->names, r.model));
+		snprintf(r.name, sizeof(r.name), "model %s", text_numbers_text(d->past->names, r.model));
 		row(d, s, &r);
 		shown++;
 	}

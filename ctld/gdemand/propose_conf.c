@@ -44,7 +44,7 @@ static bool is_name(const char *text)
  * have. */
 static const char *conf_type(const struct demand *d, uint32_t type)
 {
-	const char *text = type == DEMAND_ALL ? GPUS_BY_TYPE_ANY : names_text(d->past->names, type);
+	const char *text = type == DEMAND_ALL ? GPUS_BY_TYPE_ANY : text_numbers_text(d->past->names, type);
 
 	if (gpus_by_type_check(text, NULL) < 0)
 		return GPUS_BY_TYPE_ANY;
@@ -203,7 +203,7 @@ static void take_accounts(const struct demand *d, struct accounts *a)
 	for (i = 0; d->conf && i < d->conf->n_accounts; i++)
 		add_account(a, d->conf->accounts[i].name, DEMAND_ALL, (uint32_t)i);
 	for (i = 0; i < p->n; i++) {
-		const char *name = names_text(p->names, p->v[i].account);
+		const char *name = text_numbers_text(p->names, p->v[i].account);
 
 		if (!past_counts(p, &p->v[i]) || !is_name(name))
 			continue;
@@ -325,12 +325,12 @@ static void put_members(const struct proposal *pr, const struct account *a)
 			;
 		if (k < n)
 			continue;
-		all = n == MEMBERS_MAX || !is_name(names_text(p->names, p->v[i].user));
+		all = n == MEMBERS_MAX || !is_name(text_numbers_text(p->names, p->v[i].user));
 		if (!all)
 			users[n++] = p->v[i].user;
 	}
 	for (i = 0; !all && i < n; i++)
-		names[i] = names_text(p->names, users[i]);
+		names[i] = text_numbers_text(p->names, users[i]);
 	put_texts(pr->out, "members", names, all || !n ? 1 : n);
 }
 
@@ -469,7 +469,7 @@ static void put_all_qos(struct proposal *pr)
 	seen = xcalloc(n, sizeof(*seen));
 	pr->first = true;
 	for (i = 0; i < p->n; i++) {
-		const char *name = names_text(p->names, p->v[i].qos);
+		const char *name = text_numbers_text(p->names, p->v[i].qos);
 
 		if (seen[p->v[i].qos] || !is_name(name))
 			continue;

@@ -152,7 +152,7 @@ static void take_starts(const struct running *r, const struct results *results)
 	for (i = 0; i < results->n; i++) {
 		const struct result *v = &results->v[i];
 
-		k = strtoull(names_text(results->names, v->name), NULL, 10);
+		k = strtoull(text_numbers_text(results->names, v->name), NULL, 10);
 		if (k < r->past->n && !v->refused && isfinite(v->job.start))
 			r->t->starts[k] = (usec_t)llround(v->job.start * 1e6) + r->base;
 	}

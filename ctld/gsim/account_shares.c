@@ -82,13 +82,13 @@ struct share *shares_make(const struct conf *conf, const struct measures *m, siz
 
 	for (i = 0; i < m->n_use_of; i++) {
 		total += (double)m->use_of[i].gpu_us;
-		a = CONF_FIND(conf, accounts, names_text(m->accounts, i));
+		a = CONF_FIND(conf, accounts, text_numbers_text(m->accounts, i));
 		for (; a != CONF_NONE; a = conf->accounts[a].parent)
 			add_use(&sums[a], &m->use_of[i]);
 	}
 	*n = others = walk(conf, sums, CONF_NONE, 1, total, v);
 	for (i = 0; i < m->n_use_of; i++) {
-		const char *name = names_text(m->accounts, i);
+		const char *name = text_numbers_text(m->accounts, i);
 		struct sums own = { 0 };
 
 		if (CONF_FIND(conf, accounts, name) != CONF_NONE)

@@ -56,7 +56,7 @@ static struct pair *make_pairs(
         struct comparison *c, const struct results *a, const struct results *b, size_t *n)
 {
 	struct pair *pairs = xcalloc(a->n ? a->n : 1, sizeof(*pairs));
-	struct names *names = names_new();
+	struct text_numbers *names = text_numbers_new();
 	struct chains chains = { .next = xcalloc(b->n ? b->n : 1, sizeof(size_t)) };
 	size_t i, k, left = 0;
 
@@ -64,7 +64,7 @@ static struct pair *make_pairs(
 		chains.next[i] = NONE;
 		if (b->v[i].refused)
 			continue;
-		chain(&chains, names_number(names, names_text(b->names, b->v[i].name)), i);
+		chain(&chains, text_numbers_get(names, text_numbers_text(b->names, b->v[i].name)), i);
 		left++;
 	}
 	for (i = *n = 0; i < a->n; i++) {
@@ -72,7 +72,7 @@ static struct pair *make_pairs(
 
 		if (a->v[i].refused)
 			continue;
-		k = unchain(&chains, names_number(names, names_text(a->names, a->v[i].name)));
+		k = unchain(&chains, text_numbers_get(names, text_numbers_text(a->names, a->v[i].name)));
 		if (k == NONE) {
 			c->only_a++;
 			continue;
@@ -90,7 +90,7 @@ static struct pair *make_pairs(
 	free(chains.first);
 	free(chains.last);
 	free(chains.next);
-	names_free(names);
+	text_numbers_free(names);
 	return pairs;
 }
 
@@ -228,11 +228,11 @@ static void by_accounts(
         struct comparison *c, const struct pair *pairs, size_t *of, size_t n, uint64_t seed)
 {
 	struct compared *first;
-	struct names *accounts = names_new();
+	struct text_numbers *accounts = text_numbers_new();
 	size_t i, n_accounts = 0;
 
 	for (i = 0; i < n; i++) {
-		of[i] = names_number(accounts, pairs[i].a->account);
+		of[i] = text_numbers_get(accounts, pairs[i].a->account);
 		n_accounts = of[i] >= n_accounts ? of[i] + 1 : n_accounts;
 	}
 	c->v = xrealloc(c->v, c->n + n_accounts + JOB_SIZES, sizeof(*c->v));
@@ -245,7 +245,7 @@ static void by_accounts(
 		measure(add(c, BY_ACCOUNT, pairs[k].a->account), pairs, of, i, n, seed);
 	}
 	qsort(first, n_accounts, sizeof(*first), by_difference);
-	names_free(accounts);
+	text_numbers_free(accounts);
 }
 
 static void by_sizes(

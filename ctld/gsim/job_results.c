@@ -14,7 +14,7 @@ struct results *results_new(void)
 {
 	struct results *o = xcalloc(1, sizeof(*o));
 
-	o->names = names_new();
+	o->names = text_numbers_new();
 	return o;
 }
 
@@ -22,7 +22,7 @@ void results_free(struct results *o)
 {
 	if (!o)
 		return;
-	names_free(o->names);
+	text_numbers_free(o->names);
 	free(o->v);
 	free(o->runs);
 	free(o);
@@ -32,7 +32,7 @@ size_t results_add(
         struct results *o, const char *name, const char *account, double gpus, usec_t submit)
 {
 	o->v = xgrow(o->v, o->n, &o->size, sizeof(*o->v));
-	o->v[o->n] = (struct result){ .name = names_number(o->names, name),
+	o->v[o->n] = (struct result){ .name = text_numbers_get(o->names, name),
 		.job = { .gpus = gpus,
 		        .submit = (double)submit / US_PER_S,
 		        .start = NAN,
@@ -44,8 +44,8 @@ size_t results_add(
 
 void results_account(struct results *o, size_t i, const char *account)
 {
-	o->v[i].account = names_number(o->names, account);
-	o->v[i].job.account = names_text(o->names, o->v[i].account);
+	o->v[i].account = text_numbers_get(o->names, account);
+	o->v[i].job.account = text_numbers_text(o->names, o->v[i].account);
 }
 
 void results_run(struct results *o, const char *type, double gpus, usec_t start, usec_t end)

@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/job/run.h"
 #include "common/plot/jobplots.h"
-#include "ctld/gsim/history/name_numbers.h"
+#include "ctld/gsim/history/text_numbers.h"
 
 struct result {
 	uint32_t name, account; /* of `names` */
@@ -22,7 +22,7 @@ struct result {
 };
 
 struct results {
-	struct names *names;
+	struct text_numbers *names;
 	struct result *v; /* [n], owned */
 	size_t n, size;
 	struct plotted_run *runs; /* the types borrowed of the configuration */

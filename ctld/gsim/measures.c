@@ -10,7 +10,7 @@ void measures_init(struct measures *m, uint64_t capacity)
 {
 	memset(m, 0, sizeof(*m));
 	m->capacity = capacity;
-	m->accounts = names_new();
+	m->accounts = text_numbers_new();
 	timeline_init(&m->queue);
 	timeline_init(&m->use);
 }
@@ -25,7 +25,7 @@ void measures_clear(struct measures *m)
 	for (i = 0; i < m->n_refusals; i++)
 		free(m->refusals[i].text);
 	free(m->use_of);
-	names_free(m->accounts);
+	text_numbers_free(m->accounts);
 }
 
 /* How many GPUs. */
@@ -116,7 +116,7 @@ static void put_job_row(const struct measures *m, const struct measured_end *e)
 
 static struct account_use *use_of(struct measures *m, const char *account)
 {
-	uint32_t number = names_number(m->accounts, account);
+	uint32_t number = text_numbers_get(m->accounts, account);
 
 	if (number >= m->n_use_of) {
 		m->use_of = xrealloc(m->use_of, number + 1, sizeof(*m->use_of));

@@ -22,7 +22,7 @@
 #include "common/base/error.h"
 #include "common/gpu/gpu_topology.h"
 #include "common/job/run.h"
-#include "ctld/gsim/history/name_numbers.h"
+#include "ctld/gsim/history/text_numbers.h"
 #include "ctld/gsim/job_results.h"
 #include "ctld/gsim/memory_bursts.h"
 #include "ctld/gsim/percentiles.h"
@@ -87,7 +87,7 @@ struct measures {
 	bool has_near; /* it is known of some node how close its GPUs are */
 	struct near_use near[NEAR_LEVEL_COUNT + 1];
 	struct memory_bursts memory_bursts;
-	struct names *accounts;
+	struct text_numbers *accounts;
 	struct account_use *use_of; /* [account] */
 	uint32_t n_use_of;
 };

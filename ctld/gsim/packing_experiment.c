@@ -16,12 +16,12 @@
 struct pool {
 	struct history_job *v;
 	size_t n, size;
-	struct names *texts;
+	struct text_numbers *texts;
 };
 
 static const char *keep_text(struct pool *p, const char *text)
 {
-	return names_text(p->texts, names_number(p->texts, text));
+	return text_numbers_text(p->texts, text_numbers_get(p->texts, text));
 }
 
 static void pool_add(struct pool *p, const struct history_job *job)
@@ -136,7 +136,7 @@ static int fill_cluster(struct world *w, struct pool *p, struct rival *rival, ui
 int replay_inflated(struct world *w, struct history_files *h, uint64_t seed, unsigned percent,
         const struct replay_options *o, struct inflation *r, struct error *err)
 {
-	struct pool p = { .texts = names_new() };
+	struct pool p = { .texts = text_numbers_new() };
 	struct rival *rival = NULL;
 	uint64_t chance = seed, gpus = 0;
 	int rc = pool_fill(&p, w, h, o->shared, err);
@@ -157,6 +157,6 @@ int replay_inflated(struct world *w, struct history_files *h, uint64_t seed, uns
 	}
 	rival_free(rival);
 	free(p.v);
-	names_free(p.texts);
+	text_numbers_free(p.texts);
 	return rc;
 }

@@ -262,7 +262,7 @@ struct world *world_new(const struct conf *conf, const struct world_options *o, 
 		w->m.has_near |= conf->nodes[i].gpu_near.n > 0;
 	w->ends = heap_new(run_moved);
 	w->jobs = idmap_new();
-	w->names = names_new();
+	w->names = text_numbers_new();
 	w->nodes = xcalloc(conf->n_nodes, sizeof(*w->nodes));
 	w->largest = make_largest(conf);
 	w->core = core_new(conf, o->seed);
@@ -291,7 +291,7 @@ void world_free(struct world *w)
 	core_free(w->core);
 	heap_free(w->ends);
 	idmap_free(w->jobs);
-	names_free(w->names);
+	text_numbers_free(w->names);
 	measures_clear(&w->m);
 	free(w->nodes);
 	free(w->largest);

@@ -3,7 +3,7 @@
  *	world.c       core and clocks
  *	world_jobs.c  jobs, from the history to the core
  *	world_runs.c  their runs
- *	lost_work.c   what a stop of a run loses
+ *	saved_work.c   what a stop of a run loses
  */
 #ifndef GSIM_WORLD_IMPL_H
 #define GSIM_WORLD_IMPL_H
@@ -11,7 +11,7 @@
 #include "ctld/core/core.h"
 #include "ctld/core/util/heap.h"
 #include "ctld/core/util/idmap.h"
-#include "ctld/gsim/history/name_numbers.h"
+#include "ctld/gsim/history/text_numbers.h"
 #include "ctld/gsim/world.h"
 
 #define WORLD_FIRST_UID 1000 /* user 0 of the history */
@@ -81,7 +81,7 @@ struct world {
 	struct world_node *nodes;
 	uint32_t *
 	        largest; /* [partition * (types + 1) + type, or types for any]: cluster_largest() */
-	struct names *names; /* users, accounts, partitions, types, groups */
+	struct text_numbers *names; /* users, accounts, partitions, types, groups */
 	struct measures m;
 	struct order *orders;
 	size_t n_orders, orders_size;
@@ -106,8 +106,8 @@ void world_run_ends(struct world *w, struct world_run *run);
 void world_run_result(struct world *w, const struct world_run *run, usec_t end);
 
 /* The attempt begins; a run of it is over; all are over, and the job waits again. */
-void lost_work_begin(struct world_job *job);
-void lost_work_add(struct world *w, const struct world_run *run);
-void lost_work_requeue(struct world_job *job);
+void saved_work_begin(struct world_job *job);
+void saved_work_add(struct world *w, const struct world_run *run);
+void saved_work_requeue(struct world_job *job);
 
 #endif

@@ -36,11 +36,11 @@ struct world_job *world_job_new(struct world *w, const struct history_job *job)
 
 	w->n_jobs++;
 	j->name = xstrdup(job->name);
-	j->user = names_number(w->names, *job->user ? job->user : "user");
-	j->account = names_number(w->names, job->account);
-	j->partition = names_number(w->names, job->partition);
-	j->type = names_number(w->names, job->gpu_type);
-	j->group = names_number(w->names, job->group);
+	j->user = text_numbers_get(w->names, *job->user ? job->user : "user");
+	j->account = text_numbers_get(w->names, job->account);
+	j->partition = text_numbers_get(w->names, job->partition);
+	j->type = text_numbers_get(w->names, job->gpu_type);
+	j->group = text_numbers_get(w->names, job->group);
 	COPY_FIELDS(j, job, gpus, gpu_milli, gpu_mem_mb, gpu_mem_burst_mb, nodes, cpus, mem_mb);
 	j->time_limit_s = time_limit(w, job);
 	j->arrival = world_now(w);
@@ -89,7 +89,7 @@ void world_job_forget(struct world *w, struct world_job *job)
 /* CONF_NONE: the core will say that there is none. */
 static uint32_t partition_of(const struct world *w, const struct world_job *job)
 {
-	const char *name = names_text(w->names, job->partition);
+	const char *name = text_numbers_text(w->names, job->partition);
 
 	return *name ? CONF_FIND(w->conf, partitions, name) : w->conf->default_partition;
 }
@@ -148,8 +148,8 @@ static void fill_submit(
 	uint64_t nonce = ++w->n_submits;
 
 	*s = (struct submit_job){ .name = job->name,
-		.partition = names_text(w->names, job->partition),
-		.account = names_text(w->names, job->account),
+		.partition = text_numbers_text(w->names, job->partition),
+		.account = text_numbers_text(w->names, job->account),
 		.submit_host = "gsim",
 		.array = "",
 		.cwd = "/",
@@ -180,12 +180,12 @@ static void fill_submit(
 
 bool world_submit(struct world *w, struct world_job *job)
 {
-	char *types = xstrdup(names_text(w->names, job->type));
-	const char *group = names_text(w->names, job->group);
+	char *types = xstrdup(text_numbers_text(w->names, job->type));
+	const char *group = text_numbers_text(w->names, job->group);
 	struct submit_job s;
 	struct core_event e = { .kind = EV_SUBMIT,
 		.caller = { .uid = WORLD_FIRST_UID + job->user,
-		        .user = names_text(w->names, job->user),
+		        .user = text_numbers_text(w->names, job->user),
 		        .host = "gsim",
 		        .groups = &group,
 		        .n_groups = *group ? 1 : 0 },

@@ -79,7 +79,7 @@ static void result_starts(struct world *w, const struct world_job *job)
 	struct results *o = w->m.results;
 	struct plotted_job *p = &o->v[job->result].job;
 
-	results_account(o, job->result, names_text(w->names, job->given));
+	results_account(o, job->result, text_numbers_text(w->names, job->given));
 	p->start = (double)job->start / 1e6;
 	p->planned = job->estimate >= 0 ? (double)job->estimate / 1e6 : NAN;
 }
@@ -110,12 +110,12 @@ static void attempt_starts(struct world *w, struct world_job *job, const struct 
 	w->m.waiting--;
 	w->m.running++;
 	job->told = false;
-	lost_work_begin(job);
+	saved_work_begin(job);
 	if (job->started)
 		return;
 	job->started = true;
 	job->start = world_now(w);
-	job->given = names_number(w->names, view->account);
+	job->given = text_numbers_get(w->names, view->account);
 	job->work = limit && limit < job->duration ? limit : job->duration;
 	measures_started(&w->m, view->account, world_now(w) - job->arrival);
 	job->estimate = view->first_planned ? view->first_planned - w->start.wall : -1;
@@ -224,14 +224,14 @@ static void attempt_ends(struct world *w, struct world_job *job)
 	if (!view.ended) {
 		w->m.requeued++;
 		w->m.waiting++;
-		lost_work_requeue(job);
+		saved_work_requeue(job);
 		return;
 	}
 	if (w->m.results)
 		w->m.results->v[job->result].job.end = (double)world_now(w) / 1e6;
 	measures_ended(&w->m, &(struct measured_end){ .name = job->name,
 	                              .state = view.state,
-	                              .account = names_text(w->names, job->given),
+	                              .account = text_numbers_text(w->names, job->given),
 	                              .partition = view.partition,
 	                              .arrival = job->arrival,
 	                              .start = job->start,
@@ -254,8 +254,8 @@ void world_run_ends(struct world *w, struct world_run *run)
 	book_run(w, run, false);
 	unlink_run(job, run);
 	job->gpu_us += gpu_us;
-	lost_work_add(w, run);
-	measures_run_ended(&w->m, names_text(w->names, job->given), gpu_us);
+	saved_work_add(w, run);
+	measures_run_ended(&w->m, text_numbers_text(w->names, job->given), gpu_us);
 	if (run->charge == 1000 && run->gpus & (run->gpus - 1))
 		measures_near(&w->m, run->near, gpu_us);
 	report(w, run, REPORT_ENDED);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/splitmix.h"
 #include "testsuite/fuzz/fuzz.h"
 
 #define GROWS_BY 4096 /* what changes may add to an input */
@@ -86,19 +87,9 @@ static void run(const uint8_t *bytes, size_t len)
 
 /* --- changes ------------------------------------------------------------------------------- */
 
-/* splitmix64 [Steele, Lea, Flood 2014] */
-static uint64_t number(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static size_t below(uint64_t *state, size_t n)
 {
-	return n ? number(state) % n : 0;
+	return n ? splitmix_next(state) % n : 0;
 }
 
 /* Room of GROWS_BY behind the longest input. */
@@ -174,7 +165,7 @@ static void change_once(struct change *c, const struct input *all, size_t n_all)
 		break;
 	case 6:
 		for (size_t i = 0; i < n && i < 8; i++)
-			c->b[at + i] = (uint8_t)number(&c->state);
+			c->b[at + i] = (uint8_t)splitmix_next(&c->state);
 		break;
 	default:
 		insert_word(c, at);

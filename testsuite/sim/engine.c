@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/splitmix.h"
 #include "common/base/xalloc.h"
 
 struct timer {
@@ -40,29 +41,20 @@ struct link {
 
 struct engine {
 	usec_t mono, wall_offset;
-	uint64_t random[4], trace, order;
+	uint64_t random[4]; /* the state of xoshiro256** (Blackman and Vigna, public domain) */
+	uint64_t trace, order;
 	struct timer *heap;
 	size_t n_heap, max_heap;
 	struct link *links; /* number - 1 */
 	size_t n_links, max_links;
 };
 
-/* splitmix64 (Vigna, public domain), to fill the state of xoshiro256** (Blackman and Vigna). */
-static uint64_t splitmix(uint64_t *x)
-{
-	uint64_t z = (*x += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
 struct engine *engine_new(uint64_t seed)
 {
 	struct engine *e = xcalloc(1, sizeof(*e));
 
 	for (int i = 0; i < 4; i++)
-		e->random[i] = splitmix(&seed);
+		e->random[i] = splitmix_next(&seed);
 	e->wall_offset = (usec_t)1750000000 * SEC;
 	e->trace = 0xcbf29ce484222325u;
 	return e;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/splitmix.h"
 #include "common/base/xalloc.h"
 
 #define SECTOR   512
@@ -82,15 +83,6 @@ struct handle {
 	unsigned life;
 	bool delete_on_close;
 };
-
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t x = *state += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
 
 /* ---- images and changes ---- */
 
@@ -239,7 +231,7 @@ static void apply_torn(struct image *image, const struct change *change, uint64_
 		uint64_t next = (at / SECTOR + 1) * SECTOR;
 		uint64_t len = (next < end ? next : end) - at;
 
-		if (next_random(random) % 2)
+		if (splitmix_next(random) % 2)
 			image_write(image, at, change->bytes + (at - change->at), len);
 		at += len;
 	}
@@ -248,15 +240,15 @@ static void apply_torn(struct image *image, const struct change *change, uint64_
 /* What is left of a file. */
 static void image_after_cut(struct image *image, const struct file *file, uint64_t *random)
 {
-	enum survival survival = next_random(random) % SURVIVALS;
-	size_t beginning = file->n_waiting ? next_random(random) % file->n_waiting : 0;
+	enum survival survival = splitmix_next(random) % SURVIVALS;
+	size_t beginning = file->n_waiting ? splitmix_next(random) % file->n_waiting : 0;
 
 	image_write(image, 0, file->platter.bytes, file->platter.len);
 	for (size_t i = 0; i < file->n_waiting; i++) {
 		const struct change *change = &file->waiting[i];
 		bool keep = survival == KEEP_ALL || (survival == KEEP_BEGINNING && i < beginning) ||
 		            ((survival == KEEP_SUBSET || survival == KEEP_SECTORS) &&
-		                    next_random(random) % 2);
+		                    splitmix_next(random) % 2);
 		bool tear = !change->is_truncate && !keep &&
 		            (survival == KEEP_SECTORS ||
 		                    (survival == KEEP_BEGINNING && i == beginning));
@@ -269,7 +261,7 @@ static void image_after_cut(struct image *image, const struct file *file, uint64
 			apply_torn(image, change, random);
 	}
 	/* The length may arrive before the bytes. */
-	if (survival != KEEP_NONE && image->len < file->now.len && next_random(random) % 4 == 0)
+	if (survival != KEEP_NONE && image->len < file->now.len && splitmix_next(random) % 4 == 0)
 		image_resize(image, file->now.len);
 }
 
@@ -277,7 +269,7 @@ static void image_after_cut(struct image *image, const struct file *file, uint64
 static void directory_after_cut(
         struct directory *dir, const struct fault_vfs *vfs, uint64_t *random)
 {
-	size_t kept = next_random(random) % (vfs->n_waiting + 1);
+	size_t kept = splitmix_next(random) % (vfs->n_waiting + 1);
 	struct directory names = { 0 };
 
 	for (size_t i = 0; i < vfs->platter.n; i++)
@@ -511,7 +503,7 @@ static int on_write(sqlite3_file *base, const void *from, int n, sqlite3_int64 a
 	if (is_dead(h))
 		return end(h->vfs, SQLITE_IOERR_WRITE);
 	if (rc)
-		n = (int)(next_random(&h->vfs->random) % (uint64_t)(n + 1));
+		n = (int)(splitmix_next(&h->vfs->random) % (uint64_t)(n + 1));
 	else if (h->vfs->capacity && end_at > h->file->now.len &&
 	         fault_vfs_used(h->vfs) + (end_at - h->file->now.len) > h->vfs->capacity)
 		return end(h->vfs, SQLITE_FULL);
@@ -543,7 +535,7 @@ static int on_sync(sqlite3_file *base, int flags)
 		return end(h->vfs, SQLITE_IOERR_FSYNC);
 	if (rc) {
 		for (size_t i = 0; i < h->file->n_waiting; i++)
-			if (next_random(&h->vfs->random) % 2)
+			if (splitmix_next(&h->vfs->random) % 2)
 				h->file->waiting[i].is_lost = true;
 		return end(h->vfs, rc);
 	}
@@ -684,7 +676,7 @@ static int on_randomness(sqlite3_vfs *base, int n, char *out)
 
 	pthread_mutex_lock(&vfs->lock);
 	for (int i = 0; i < n; i++)
-		out[i] = (char)next_random(&vfs->random);
+		out[i] = (char)splitmix_next(&vfs->random);
 	return end(vfs, n);
 }
 

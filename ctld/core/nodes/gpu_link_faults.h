@@ -9,7 +9,7 @@
 #ifndef CTLD_CORE_GPU_LINK_FAULTS_H
 #define CTLD_CORE_GPU_LINK_FAULTS_H
 
-#include "ctld/core/place/gpu_topology.h"
+#include "ctld/core/place/node_topology.h"
 
 struct gpu_link_fault {
 	bool is;

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "common/base/xalloc.h"
-#include "ctld/core/place/gpu_topology.h"
+#include "ctld/core/place/node_topology.h"
 #include "ctld/core/records/node.h"
 
 /* --- making ---------------------------------------------------------------------------------- */

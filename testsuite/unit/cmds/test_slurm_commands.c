@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 #include "cmds/slurm_commands/acctfields.h"
-#include "cmds/slurm_commands/command_line.h"
 #include "cmds/slurm_commands/jobfields.h"
 #include "cmds/slurm_commands/nodefields.h"
 #include "cmds/slurm_commands/program_table.h"
 #include "cmds/slurm_commands/scontrol_records.h"
+#include "cmds/slurm_commands/slurm_command_line.h"
 #include "cmds/slurm_commands/sorted_lines.h"
 #include "cmds/slurm_commands/state_codes.h"
 #include "cmds/slurm_commands/value_formats.h"

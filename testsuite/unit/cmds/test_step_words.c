@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmds/steps/filename_pattern.h"
 #include "cmds/steps/multiprog.h"
 #include "cmds/steps/pmi.h"
+#include "cmds/steps/step_filename.h"
 #include "cmds/steps/taskenv.h"
 
 static void test_file_names(void **state)

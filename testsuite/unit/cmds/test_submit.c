@@ -5,6 +5,7 @@
 
 #include "cmds/api/spec.h"
 #include "cmds/api/submit.h"
+#include "common/base/splitmix.h"
 #include "common/base/xalloc.h"
 
 static void test_one(void **state)
@@ -90,7 +91,7 @@ static void test_pipeline(void **state)
 	client_set_retry(client, 30000);
 	while (received < 300) {
 		if (sent < 300 && submit_under_way(q) < 40) {
-			size_t n = draw(&seed) % GPUSCHED_GROUP_MAX + 1;
+			size_t n = splitmix_next(&seed) % GPUSCHED_GROUP_MAX + 1;
 
 			assert_int_equal(submit_send(q, specs, n, sent * 100 + n, &err), 0);
 			sent++;

@@ -39,8 +39,8 @@ static void make_queue(struct past *p, size_t jobs, double load, uint32_t server
 	size_t i;
 	uint32_t k, first;
 
-	*p = (struct past){ .names = names_new(), .n = jobs };
-	names_number(p->names, "");
+	*p = (struct past){ .names = text_numbers_new(), .n = jobs };
+	text_numbers_get(p->names, "");
 	p->v = xcalloc(jobs, sizeof(*p->v));
 	for (i = 0; i < jobs; i++) {
 		struct past_job *j = &p->v[i];

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmds/api/submit.h"
+#include "common/base/splitmix.h"
 #include "common/base/xalloc.h"
 #include "common/net/frame.h"
 #include "common/net/hello.h"
@@ -35,20 +36,12 @@ struct job {
 	struct signedjob_hash hash;
 };
 
-uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	return z ^ z >> 27;
-}
-
 static enum act next_act(struct server *s)
 {
 	if (s->at < s->n_plan)
 		return s->plan[s->at++];
 	if (s->seed) {
-		uint64_t n = draw(&s->seed) % 60;
+		uint64_t n = splitmix_next(&s->seed) % 60;
 
 		return n == 0 ? DROP_BEFORE : n == 1 ? DROP_AFTER : n == 2 ? BUSY : ANSWER;
 	}

@@ -75,6 +75,4 @@ void plan(size_t n, const enum act *acts);
 /* A job that can be submitted; it borrows nothing that ends. */
 void fill(struct gpusched_spec *spec);
 
-uint64_t draw(uint64_t *state);
-
 #endif

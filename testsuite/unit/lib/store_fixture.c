@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/splitmix.h"
 #include "common/base/xalloc.h"
 
 char *fixture_mkdir(void)
@@ -55,10 +56,7 @@ const struct fixture_table fixture_tables[TABLE_COUNT] = { ROW_TABLES(X) };
 
 static uint64_t mix(uint64_t x)
 {
-	x += 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
+	return splitmix_next(&x);
 }
 
 static int64_t odd_integer(uint64_t h)

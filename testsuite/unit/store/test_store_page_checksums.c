@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/splitmix.h"
 #include "common/base/xalloc.h"
 #include "ctld/store/db.h"
 #include "ctld/store/verify_copy.h"
@@ -37,11 +38,7 @@ static uint64_t random_state;
 
 static uint64_t next_random(void)
 {
-	uint64_t x = random_state += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
+	return splitmix_next(&random_state);
 }
 
 #define FEWEST_FLIPS 60 /* the first of a log are in its head: so many reach its last transaction too */

@@ -1,5 +1,5 @@
-/* controller_queries.c - see controller_queries.h */
-#include "cmds/drmaa/controller_queries.h"
+/* job_queries.c - see job_queries.h */
+#include "cmds/drmaa/job_queries.h"
 
 
 #include "cmds/api/reassemble.h"

@@ -1,5 +1,5 @@
-/* name_numbers.c - see name_numbers.h */
-#include "ctld/gsim/history/name_numbers.h"
+/* text_numbers.c - see text_numbers.h */
+#include "ctld/gsim/history/text_numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct name {
 	char text[];
 };
 
-struct names {
+struct text_numbers {
 	struct table *table;
 	struct name **v;
 	uint32_t n;
@@ -35,15 +35,15 @@ static bool name_equal(const void *item, const void *key)
 	return !strcmp(((const struct name *)item)->text, key);
 }
 
-struct names *names_new(void)
+struct text_numbers *text_numbers_new(void)
 {
-	struct names *n = xcalloc(1, sizeof(*n));
+	struct text_numbers *n = xcalloc(1, sizeof(*n));
 
 	n->table = table_new(name_hash, 1);
 	return n;
 }
 
-void names_free(struct names *n)
+void text_numbers_free(struct text_numbers *n)
 {
 	uint32_t i;
 
@@ -56,7 +56,7 @@ void names_free(struct names *n)
 	free(n);
 }
 
-uint32_t names_number(struct names *n, const char *text)
+uint32_t text_numbers_get(struct text_numbers *n, const char *text)
 {
 	struct name *name =
 	        table_find(n->table, text_hash(text, table_seed(n->table)), name_equal, text);
@@ -73,7 +73,7 @@ uint32_t names_number(struct names *n, const char *text)
 	return name->number;
 }
 
-const char *names_text(const struct names *n, uint32_t number)
+const char *text_numbers_text(const struct text_numbers *n, uint32_t number)
 {
 	return n->v[number]->text;
 }

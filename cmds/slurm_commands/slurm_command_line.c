@@ -1,5 +1,5 @@
-/* command_line.c - see command_line.h */
-#include "cmds/slurm_commands/command_line.h"
+/* slurm_command_line.c - see slurm_command_line.h */
+#include "cmds/slurm_commands/slurm_command_line.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,16 +1,16 @@
-/* gpu_topology.h - how close a node's GPUs are to each other, as configured and as reported
+/* node_topology.h - how close a node's GPUs are to each other, as configured and as reported
  *
  * The configuration may give it (`gpu_near`), and an agent reports what it has found
- * (common/gpu/gpu_topology.h). The report counts. The configured value counts where there is no report: for
- * nodes without hardware or without an agent yet, and where a driver does not say.
+ * (common/gpu/gpu_topology.h). The report counts. The configured value counts where there is no
+ * report: for nodes without hardware or without an agent yet, and where a driver does not say.
  *
  * The configured closeness is also a demand: which GPUs are at fault if two are reported farther
  * from each other is in nodes/gpu_link_faults.h.
  *
  * Only whole GPUs are close or far; MIG instances have no number here.
  */
-#ifndef CTLD_CORE_GPU_TOPOLOGY_H
-#define CTLD_CORE_GPU_TOPOLOGY_H
+#ifndef CTLD_CORE_NODE_TOPOLOGY_H
+#define CTLD_CORE_NODE_TOPOLOGY_H
 
 #include "common/conf/conf.h"
 #include "ctld/core/place/closest_gpus.h"

@@ -1,10 +1,10 @@
-/* gpu_topology.c - see gpu_topology.h
+/* node_topology.c - see node_topology.h
  *
  * Closeness is asked for by index; the configuration and nvidia-smi write it by the host's numbers.
  * nearness_written() gives the number of each index, nearness_new() takes the reported closeness of
  * each pair, else the configured one, and notes the pairs that are farther apart than configured.
  */
-#include "ctld/core/place/gpu_topology.h"
+#include "ctld/core/place/node_topology.h"
 
 /* Whole GPUs get the host's numbers in order, past those that are cut into MIG instances; an
  * instance has no number. */

@@ -1,13 +1,13 @@
-/* filename_pattern.h - file names of a step's output and input, as srun(1) has them
+/* step_filename.h - file names of a step's output and input, as srun(1) has them
  *
- *	%j job    %J job.step    %A %a array's job and task    %s step    %t task    %n node's
- *number in the step    %N node    %x the job's name    %u user    %% %
+ *	%j job    %J job.step    %A %a array's job and task    %s step    %t task
+ *	%n node's number in the step    %N node    %x the job's name    %u user    %% %
  *
  * A number between % and the letter pads numbers with zeros, up to ten digits. A backslash anywhere
  * turns patterns off and goes itself. A '/' in a name becomes '_'.
  */
-#ifndef CMDS_STEPS_FILENAME_PATTERN_H
-#define CMDS_STEPS_FILENAME_PATTERN_H
+#ifndef CMDS_STEPS_STEP_FILENAME_H
+#define CMDS_STEPS_STEP_FILENAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* controller_queries.c - see controller_queries.h */
-#include "cmds/feed/controller_queries.h"
+/* service_finder.c - see service_finder.h */
+#include "cmds/feed/service_finder.h"
 
 #include <netdb.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 
 enum key { LOOKS = 1, WAKES };
 
-struct controller_query {
+struct service_finder {
 	struct worker_pool *pool;
 	struct service_watch *source; /* of the thread that looks, while it does */
 	struct client *client; /* of the thread that wakes, while it does */
 	char *const *names;
 	size_t n;
-	struct controller_query_ops ops;
+	struct service_finder_ops ops;
 	bool looks, wakes;             /* under way */
 	bool look_failed, wake_failed; /* it was said */
 	struct word {
@@ -34,10 +34,10 @@ struct controller_query {
 /* --- where it answers ------------------------------------------------------------------------- */
 
 struct look {
-	struct controller_query *query;
+	struct service_finder *finder;
 	struct found {
-		enum controller_query_state state;
-		struct controller_query_address *v;
+		enum service_finder_state state;
+		struct service_finder_address *v;
 		size_t n;
 	} * found; /* of each service */
 	int rc;
@@ -48,7 +48,7 @@ static void look_free(void *arg)
 {
 	struct look *l = arg;
 
-	for (size_t i = 0; i < l->query->n; i++)
+	for (size_t i = 0; i < l->finder->n; i++)
 		free(l->found[i].v);
 	free(l->found);
 	free(l);
@@ -68,12 +68,12 @@ static void add_address(struct found *f, const struct endpoint *e)
 	freeaddrinfo(all);
 }
 
-static enum controller_query_state state_of(const struct feed_service *s)
+static enum service_finder_state state_of(const struct feed_service *s)
 {
 	if (!s || !strcmp(s->state, SERVICE_UNKNOWN))
-		return CONTROLLER_QUERY_UNKNOWN;
-	return strcmp(s->state, "STOPPED") != 0 ? CONTROLLER_QUERY_STANDS
-	                                        : CONTROLLER_QUERY_STOPPED;
+		return SERVICE_FINDER_UNKNOWN;
+	return strcmp(s->state, "STOPPED") != 0 ? SERVICE_FINDER_STANDS
+	                                        : SERVICE_FINDER_STOPPED;
 }
 
 static void look_run(void *arg)
@@ -81,11 +81,11 @@ static void look_run(void *arg)
 	struct look *l = arg;
 	struct feed feed;
 
-	l->rc = service_watch_ask(l->query->source, &feed, &l->err);
+	l->rc = service_watch_ask(l->finder->source, &feed, &l->err);
 	if (l->rc < 0)
 		return;
-	for (size_t i = 0; i < l->query->n; i++) {
-		const struct feed_service *s = feed_find(&feed, l->query->names[i]);
+	for (size_t i = 0; i < l->finder->n; i++) {
+		const struct feed_service *s = feed_find(&feed, l->finder->names[i]);
 
 		l->found[i].state = state_of(s);
 		for (size_t k = 0; s && k < s->n; k++)
@@ -98,7 +98,7 @@ static void look_run(void *arg)
 static void look_done(void *arg)
 {
 	struct look *l = arg;
-	struct controller_query *a = l->query;
+	struct service_finder *a = l->finder;
 
 	a->looks = false;
 	if (l->rc < 0 && !a->look_failed)
@@ -112,14 +112,14 @@ static void look_done(void *arg)
 
 static const struct worker_ops look_ops = { look_run, look_done, look_free };
 
-void controller_query_ask(struct controller_query *a)
+void service_finder_ask(struct service_finder *a)
 {
 	struct look *l;
 
 	if (a->looks)
 		return;
 	l = xcalloc(1, sizeof(*l));
-	l->query = a;
+	l->finder = a;
 	l->found = xcalloc(a->n, sizeof(*l->found));
 	a->looks = worker_submit(a->pool, LOOKS, &look_ops, l, NULL);
 	if (!a->looks)
@@ -129,7 +129,7 @@ void controller_query_ask(struct controller_query *a)
 /* --- waking ----------------------------------------------------------------------------------- */
 
 struct wake {
-	struct controller_query *query;
+	struct service_finder *finder;
 	size_t service;
 	uint32_t held;
 	int rc;
@@ -143,22 +143,22 @@ static void wake_run(void *arg)
 	char reason[] = "";
 
 	m.verb = GPUSCHED__SERVICE_CONTROL__VERB__WAKE;
-	m.name = w->query->names[w->service];
+	m.name = w->finder->names[w->service];
 	m.held = w->held;
 	m.reason = reason;
-	w->rc = service_control(w->query->client, &m, &w->err);
+	w->rc = service_control(w->finder->client, &m, &w->err);
 	/* The connection was older and had ended: the request did nothing, or it can be sent
 	 * again. */
 	if (w->rc < 0 && w->err.code == ERR_UNREACHABLE)
-		w->rc = service_control(w->query->client, &m, &w->err);
+		w->rc = service_control(w->finder->client, &m, &w->err);
 }
 
-static void send_words(struct controller_query *a);
+static void send_words(struct service_finder *a);
 
 static void wake_done(void *arg)
 {
 	struct wake *w = arg;
-	struct controller_query *a = w->query;
+	struct service_finder *a = w->finder;
 
 	a->wakes = false;
 	if (w->rc < 0 && !a->wake_failed)
@@ -171,7 +171,7 @@ static void wake_done(void *arg)
 static const struct worker_ops wake_ops = { wake_run, wake_done, free };
 
 /* The next word that is due. */
-static void send_words(struct controller_query *a)
+static void send_words(struct service_finder *a)
 {
 	for (size_t i = 0; !a->wakes && i < a->n; i++) {
 		struct wake *w;
@@ -179,7 +179,7 @@ static void send_words(struct controller_query *a)
 		if (!a->words[i].due)
 			continue;
 		w = xcalloc(1, sizeof(*w));
-		*w = (struct wake){ .query = a, .service = i, .held = a->words[i].held };
+		*w = (struct wake){ .finder = a, .service = i, .held = a->words[i].held };
 		a->words[i].due = false;
 		a->wakes = worker_submit(a->pool, WAKES, &wake_ops, w, NULL);
 		if (!a->wakes) {
@@ -189,7 +189,7 @@ static void send_words(struct controller_query *a)
 	}
 }
 
-void controller_query_wake(struct controller_query *a, size_t service, uint32_t held)
+void service_finder_wake(struct service_finder *a, size_t service, uint32_t held)
 {
 	a->words[service] = (struct word){ held, true };
 	send_words(a);
@@ -197,27 +197,27 @@ void controller_query_wake(struct controller_query *a, size_t service, uint32_t 
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-struct controller_query *controller_query_new(struct event_base *base, char *const *names, size_t n,
-        const struct controller_query_ops *ops, struct error *err)
+struct service_finder *service_finder_new(struct event_base *base, char *const *names, size_t n,
+        const struct service_finder_ops *ops, struct error *err)
 {
 	const struct worker_limits limits = { .threads = 2, .max_queued = 4, .max_per_key = 2 };
 	const struct service_watch_which which = { .names = names, .n = n };
-	struct controller_query *a = xcalloc(1, sizeof(*a));
+	struct service_finder *a = xcalloc(1, sizeof(*a));
 
-	*a = (struct controller_query){ .names = names, .n = n, .ops = *ops };
+	*a = (struct service_finder){ .names = names, .n = n, .ops = *ops };
 	a->words = xcalloc(n, sizeof(*a->words));
 	a->source = service_watch_new(&which, err);
 	a->client = a->source ? client_new(NULL, err) : NULL;
 	a->pool = a->client ? worker_pool_new(base, &limits, err) : NULL;
 	if (!a->pool) {
-		controller_query_free(a);
+		service_finder_free(a);
 		return NULL;
 	}
 	client_set_retry(a->client, 0);
 	return a;
 }
 
-void controller_query_free(struct controller_query *a)
+void service_finder_free(struct service_finder *a)
 {
 	if (!a)
 		return;

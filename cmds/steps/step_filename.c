@@ -1,5 +1,5 @@
-/* filename_pattern.c - see filename_pattern.h */
-#include "cmds/steps/filename_pattern.h"
+/* step_filename.c - see step_filename.h */
+#include "cmds/steps/step_filename.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* command_line.h - programs under Slurm's names: what all of them do alike
+/* slurm_command_line.h - programs under Slurm's names: what all of them do alike
  *
  * All of them are one program (main.c), which goes by the name that it was started with. Each is a
  * row of `slurm_cmds`: its options as a table, its fields, and one function. They print what Slurm
@@ -8,8 +8,8 @@
  * says how; or there is none such, and the row says why: that sentence is the error. No option is
  * ignored in silence. gpusched-slurm(7) is made of these tables (manual.c).
  */
-#ifndef CMDS_COMMAND_LINE_H
-#define CMDS_COMMAND_LINE_H
+#ifndef CMDS_SLURM_COMMAND_LINE_H
+#define CMDS_SLURM_COMMAND_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* lost_work.c - the work that a job of a world loses when its run is stopped; see world_impl.h
+/* saved_work.c - the work that a job of a world loses when its run is stopped; see world_impl.h
  *
  * A run that is preempted or cancelled loses all since its start; with --checkpoint only what it
  * has done since it was told to end. The next attempt does what is left. Of the runs of an attempt
@@ -14,12 +14,12 @@ static usec_t lost(const struct world *w, const struct world_run *run)
 	return run->end - (w->o.checkpoint && run->told != WORLD_NEVER ? run->told : run->start);
 }
 
-void lost_work_begin(struct world_job *job)
+void saved_work_begin(struct world_job *job)
 {
 	job->saved = job->remaining;
 }
 
-void lost_work_add(struct world *w, const struct world_run *run)
+void saved_work_add(struct world *w, const struct world_run *run)
 {
 	uint64_t milli = (uint64_t)__builtin_popcountll(run->gpus) * run->charge;
 	usec_t saved = run->cause == END_EXIT ? 0 : run->end - run->start - lost(w, run);
@@ -29,7 +29,7 @@ void lost_work_add(struct world *w, const struct world_run *run)
 	w->m.lost_us += milli * (uint64_t)lost(w, run) / 1000;
 }
 
-void lost_work_requeue(struct world_job *job)
+void saved_work_requeue(struct world_job *job)
 {
 	job->remaining -= job->saved;
 }

@@ -1,10 +1,10 @@
-/* controller_queries.h - asking the controller about jobs, and waiting for their ends
+/* job_queries.h - asking the controller about jobs, and waiting for their ends
  *
  * A job that ended long ago is one of the past: the controller's memory is asked first, and then
  * its accounting.
  */
-#ifndef CMDS_DRMAA_CONTROLLER_QUERIES_H
-#define CMDS_DRMAA_CONTROLLER_QUERIES_H
+#ifndef CMDS_DRMAA_JOB_QUERIES_H
+#define CMDS_DRMAA_JOB_QUERIES_H
 
 #include <stdbool.h>
 #include <stdint.h>
