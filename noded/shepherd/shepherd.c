@@ -216,16 +216,22 @@ static void run_after(struct shepherd *s)
 
 /* --- watch: events ---------------------------------------------------------------------------- */
 
+/* SIGCHLD is taken before children are looked at: what happens to one afterwards sends it again. */
+static void take_signals(const struct shepherd *s)
+{
+	struct signalfd_siginfo si;
+
+	while (read(s->signals, &si, sizeof(si)) > 0)
+		;
+}
+
 /* Reap every zombie, the run's orphans too. The child's pipe is read once more before the main
  * process is reaped: its end of the pipe is closed by now. */
 static void reap(struct shepherd *s)
 {
-	struct signalfd_siginfo si;
 	siginfo_t who;
 	int status;
 
-	while (read(s->signals, &si, sizeof(si)) > 0)
-		;
 	for (;;) {
 		who.si_pid = 0;
 		if (waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT) < 0) {
@@ -496,6 +502,7 @@ static void watch(struct shepherd *s)
 			        .events = POLLPRI },
 		};
 		poll(p, sizeof(p) / sizeof(p[0]), wait_ms(s));
+		take_signals(s);
 		shepherd_hear_child(s);
 		shepherd_continue_child(s);
 		reap(s);
