@@ -24,7 +24,7 @@ HUGE = b"x" * 65536
 VALUES = [b"", b" ", b"-1", b"0", b"-0", b"+1", b"99999999999999999999", b"2147483648", b"9223372036854775808", b"9" * 65536, b"1e9",
           b"0x10", b"NaN", b"inf", b"1.5.5", b"1G1", b"%n", b";", b"a\nb", b"\x1b[2J", HUGE, b"\xff", b"\xff\xfe", "\U0001f642".encode(),
           b"../..", b"a,,b", b",", b"1,", b"=", b"[", b"n[1-", b"1-", b"5-1", b"-", b"--", b"1 2", b"'", b"$(id)", b":", b"@", b"*"]
-PART = 6 if SANITIZED else 1  # of which one is tried of each option
+PART = 18 if SANITIZED else 1  # of which one is tried of each option
 # Bytes that need not be text: of what is no name but a path or a program.
 BYTES = {"chdir", "error", "input", "output", "wrap", "file"}
 # What these stand for in --help is a number, a time, a size, ids: only such will do. All others are names.
