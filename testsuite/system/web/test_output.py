@@ -1,5 +1,6 @@
 """The end of a job's output on its page: for its owner, by the owner's and the site's consent, and through nothing else."""
 
+import contextlib
 import html
 import os
 import pathlib
@@ -232,14 +233,15 @@ def test_as_json(web):
 
 
 def halves(c, node):
-    """The agent's processes but its supervisor."""
+    """The agent's processes but its supervisor. Others of its children end meanwhile."""
     found, todo = [], [c.agents[node].pid]
     while todo:
         pid = todo.pop()
-        children = [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        found += children
-        todo += children
-    return [p for p in found if os.readlink(f"/proc/{p}/exe").endswith("gnoded")]
+        with contextlib.suppress(OSError):
+            todo += map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+            if os.readlink(f"/proc/{pid}/exe").endswith("gnoded") and pid != c.agents[node].pid:
+                found.append(pid)
+    return found
 
 
 def test_a_node_that_hangs_delays_no_one_else(web, owner):
