@@ -1,4 +1,4 @@
-/* saved_work.c - the work that a job of a world loses when its run is stopped; see world_impl.h
+/* saved_work.c - what of a job's work is saved when its run is stopped, in a world; see world_impl.h
  *
  * A run that is preempted or cancelled loses all since its start; with --checkpoint only what it
  * has done since it was told to end. The next attempt does what is left. Of the runs of an attempt
